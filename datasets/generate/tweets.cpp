@@ -20,7 +20,7 @@
 namespace skyrank::datasets {
 namespace {
 
-constexpr std::int64_t kBlockRows = 2048;
+constexpr std::int64_t kTweetsOfBlock = 2048;
 constexpr std::int64_t kFirstMillisecond = 1'493'596'800'000;  // 2017-05-01 00:00:00
 constexpr std::int64_t kMilliseconds = std::int64_t{31} * 86'400'000;
 constexpr std::int64_t kEpochOfIds = 1'288'834'974'657;
@@ -174,7 +174,7 @@ Table generate_tweets(const TweetTable& whole, RowRange rows, const std::stop_to
   try {
     if (whole.rows > kMaxRows) throw std::bad_alloc();
     Tweets tweets(whole, rows);
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(rows.begin, rows.end, kBlockRows), [&](const auto& block) {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(rows.begin, rows.end, kTweetsOfBlock), [&](const auto& block) {
       if (stop.stop_requested()) throw CancelledError("generating was cancelled");
       tweets.fill(block.begin(), block.end());
     });

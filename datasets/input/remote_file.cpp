@@ -29,7 +29,7 @@ using arrow::fs::FileInfo;
 using arrow::fs::FileType;
 
 /// A file system, and a path in it.
-struct Place {
+struct RemotePath {
   std::shared_ptr<arrow::fs::FileSystem> files;
   std::string path;
 };
@@ -42,8 +42,8 @@ void end_s3_at_exit() {
 #endif
 }
 
-Place place_of(const std::string& uri, const Location& where) {
-  Place place;
+RemotePath place_of(const std::string& uri, const Location& where) {
+  RemotePath place;
   auto files = arrow::fs::FileSystemFromUri(uri, &place.path);
   if (scheme_of(uri) == "s3") end_s3_at_exit();
   if (files.status().IsIOError()) throw ResourceError(uri + ": cannot be reached: " + files.status().message());
@@ -82,7 +82,7 @@ bool has_hidden_part(std::string_view below) {
 }
 
 /// Paths of all files below a folder, relative to it and sorted.
-std::vector<std::string> files_below(const Place& place, const std::string& folder, const std::string& uri,
+std::vector<std::string> files_below(const RemotePath& place, const std::string& folder, const std::string& uri,
                                      const Location& where) {
   arrow::fs::FileSelector all;
   all.base_dir = folder;
@@ -98,7 +98,7 @@ std::vector<std::string> files_below(const Place& place, const std::string& fold
   return paths;
 }
 
-std::vector<RemoteName> matches(const Place& place, const std::string& uri, const Location& where) {
+std::vector<RemoteName> matches(const RemotePath& place, const std::string& uri, const Location& where) {
   const std::string_view named = without_query(uri);
   // URI and file system spell the folders before the pattern differently.
   const std::size_t uri_folder = named.rfind('/', named.find('*')) + 1;
@@ -117,7 +117,7 @@ std::vector<RemoteName> matches(const Place& place, const std::string& uri, cons
 }  // namespace
 
 RemoteFile::RemoteFile(const std::string& uri) : uri_(uri) {
-  Place place = place_of(uri, {});
+  RemotePath place = place_of(uri, {});
   files_ = std::move(place.files);
   path_ = std::move(place.path);
   const FileInfo info = required(files_->GetFileInfo(path_), uri, {});
@@ -141,7 +141,7 @@ bool RemoteFile::is_unchanged() const {
 }
 
 std::vector<RemoteName> expand_remote(const std::string& uri, const Location& where) {
-  const Place place = place_of(uri, where);
+  const RemotePath place = place_of(uri, where);
   if (without_query(uri).find('*') != std::string_view::npos) return matches(place, uri, where);
   const FileInfo info = required(place.files->GetFileInfo(place.path), uri, where);
   if (info.type() == FileType::NotFound) throw DataError("there is no file '" + uri + "'", where);

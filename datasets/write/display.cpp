@@ -32,37 +32,37 @@ Character decode(std::string_view text) {
   return {code, bytes, true};
 }
 
-struct Range {
+struct CodePoints {
   char32_t first;
   char32_t last;
 };
 
 template <std::size_t N>
-bool in_ranges(char32_t code, const std::array<Range, N>& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](Range r) { return code >= r.first && code <= r.last; });
+bool in_ranges(char32_t code, const std::array<CodePoints, N>& ranges) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](CodePoints r) { return code >= r.first && code <= r.last; });
 }
 
 int width_of(char32_t code) {
-  constexpr std::array<Range, 9> kCombining{{{0x300, 0x36F},
-                                             {0x483, 0x489},
-                                             {0x591, 0x5BD},
-                                             {0x64B, 0x65F},
-                                             {0x1AB0, 0x1AFF},
-                                             {0x200B, 0x200F},
-                                             {0x20D0, 0x20FF},
-                                             {0xFE00, 0xFE0F},
-                                             {0xFE20, 0xFE2F}}};
-  constexpr std::array<Range, 11> kWide{{{0x1100, 0x115F},
-                                         {0x2E80, 0x303E},
-                                         {0x3041, 0x4DBF},
-                                         {0x4E00, 0xA4CF},
-                                         {0xAC00, 0xD7A3},
-                                         {0xF900, 0xFAFF},
-                                         {0xFE30, 0xFE6F},
-                                         {0xFF00, 0xFF60},
-                                         {0xFFE0, 0xFFE6},
-                                         {0x1F300, 0x1FAFF},
-                                         {0x20000, 0x3FFFD}}};
+  constexpr std::array<CodePoints, 9> kCombining{{{0x300, 0x36F},
+                                                  {0x483, 0x489},
+                                                  {0x591, 0x5BD},
+                                                  {0x64B, 0x65F},
+                                                  {0x1AB0, 0x1AFF},
+                                                  {0x200B, 0x200F},
+                                                  {0x20D0, 0x20FF},
+                                                  {0xFE00, 0xFE0F},
+                                                  {0xFE20, 0xFE2F}}};
+  constexpr std::array<CodePoints, 11> kWide{{{0x1100, 0x115F},
+                                              {0x2E80, 0x303E},
+                                              {0x3041, 0x4DBF},
+                                              {0x4E00, 0xA4CF},
+                                              {0xAC00, 0xD7A3},
+                                              {0xF900, 0xFAFF},
+                                              {0xFE30, 0xFE6F},
+                                              {0xFF00, 0xFF60},
+                                              {0xFFE0, 0xFFE6},
+                                              {0x1F300, 0x1FAFF},
+                                              {0x20000, 0x3FFFD}}};
   if (code < 0x300) return 1;
   if (in_ranges(code, kCombining)) return 0;
   return in_ranges(code, kWide) ? 2 : 1;

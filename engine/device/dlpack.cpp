@@ -19,7 +19,7 @@
 namespace skyrank {
 namespace {
 
-[[noreturn]] void fail(const std::string& why) { throw DataError("DLPack tensor " + why); }
+[[noreturn]] void fail_tensor(const std::string& why) { throw DataError("DLPack tensor " + why); }
 
 std::string words_of(DLDataType type) {
   constexpr const char* kCodes[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
@@ -38,8 +38,8 @@ DataType type_of(DLDataType type) {
     if (kStored[i].code == type.code && kStored[i].bits == type.bits && kStored[i].lanes == type.lanes)
       return kTypes[i];
   }
-  fail("has values of the type " + words_of(type) +
-       ", which cannot be read; what can: bool, int8..64, uint8..64 and float16..64");
+  fail_tensor("has values of the type " + words_of(type) +
+              ", which cannot be read; what can: bool, int8..64, uint8..64 and float16..64");
 }
 
 /// The rows and columns of a tensor, and bytes from one to the next.
@@ -54,20 +54,21 @@ struct Shape {
 std::int64_t bytes_of(std::int64_t elements, std::int64_t width) {
   std::int64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(elements, width, &bytes);
-  if (!fits || bytes == std::numeric_limits<std::int64_t>::min()) fail("has a shape or strides beyond 64 bits");
+  if (!fits || bytes == std::numeric_limits<std::int64_t>::min()) fail_tensor("has a shape or strides beyond 64 bits");
   return bytes;
 }
 
 Shape shape_of(const DLTensor& tensor, std::int64_t width) {
   if (tensor.ndim != 1 && tensor.ndim != 2) {
-    fail("has " + std::to_string(tensor.ndim) + " dimensions; a table needs one (a column) or two (rows, columns)");
+    fail_tensor("has " + std::to_string(tensor.ndim) +
+                " dimensions; a table needs one (a column) or two (rows, columns)");
   }
-  if (tensor.shape == nullptr) fail("has no shape");
+  if (tensor.shape == nullptr) fail_tensor("has no shape");
   Shape shape;
   shape.rows = tensor.shape[0];
   if (tensor.ndim == 2) shape.columns = tensor.shape[1];
   if (shape.rows < 0 || shape.columns < 0) {
-    fail("has the negative size " + std::to_string(std::min(shape.rows, shape.columns)));
+    fail_tensor("has the negative size " + std::to_string(std::min(shape.rows, shape.columns)));
   }
   // Without strides the values are side by side, those of a row next to each other.
   shape.row_stride = bytes_of(tensor.strides != nullptr ? tensor.strides[0] : shape.columns, width);
@@ -75,7 +76,7 @@ Shape shape_of(const DLTensor& tensor, std::int64_t width) {
   std::int64_t end = 0;
   const bool fits = !__builtin_add_overflow(bytes_of(shape.rows, std::max(std::abs(shape.row_stride), width)),
                                             bytes_of(shape.columns, std::abs(shape.column_stride)), &end);
-  if (!fits) fail("has a shape or strides beyond 64 bits");
+  if (!fits) fail_tensor("has a shape or strides beyond 64 bits");
   return shape;
 }
 
@@ -84,7 +85,8 @@ std::vector<std::string> names_for(std::int64_t columns, std::vector<std::string
     for (std::int64_t i = 0; i < columns; ++i) names.push_back("c" + std::to_string(i));
   }
   if (static_cast<std::int64_t>(names.size()) == columns) return names;
-  fail("has " + std::to_string(columns) + " columns, for which there are " + std::to_string(names.size()) + " names");
+  fail_tensor("has " + std::to_string(columns) + " columns, for which there are " + std::to_string(names.size()) +
+              " names");
 }
 
 Column view_column(std::string name, const void* first, DataType type, const Shape& shape,
@@ -102,13 +104,13 @@ Table import_tensor(const DLTensor& tensor, std::vector<std::string> names, std:
                     const std::shared_ptr<const void>& owner) {
   const bool on_gpu = tensor.device.device_type == kDLCUDA || tensor.device.device_type == kDLCUDAManaged;
   if (!on_gpu && tensor.device.device_type != kDLCPU && tensor.device.device_type != kDLCUDAHost) {
-    fail("lies on a device of type " + std::to_string(tensor.device.device_type) +
-         ", which cannot be read; what can: the CPU (1) and CUDA (2, 3 and 13)");
+    fail_tensor("lies on a device of type " + std::to_string(tensor.device.device_type) +
+                ", which cannot be read; what can: the CPU (1) and CUDA (2, 3 and 13)");
   }
   const DataType type = type_of(tensor.dtype);
   const Shape shape = shape_of(tensor, width_in_bytes(type.type));
   names = names_for(shape.columns, std::move(names));
-  if (tensor.data == nullptr && shape.rows > 0 && shape.columns > 0) fail("has values at a null pointer");
+  if (tensor.data == nullptr && shape.rows > 0 && shape.columns > 0) fail_tensor("has values at a null pointer");
   exec::Lender lender{.ordinal = tensor.device.device_id, .owner = owner};
   if (on_gpu || stream) exec::check_gpu(tensor.device.device_id, "DLPack tensor");
   if (stream) lender.ready = kernels::cuda::ReadyPoint::after_stream(*stream, lender.ordinal);
@@ -135,7 +137,7 @@ Table import_tensor(const DLTensor& tensor, std::vector<std::string> names, std:
 /// Calls the deleter of a struct once nobody has it any more.
 template <class Managed>
 std::shared_ptr<const Managed> owned(Managed* tensor) {
-  if (tensor == nullptr) fail("is a null pointer");
+  if (tensor == nullptr) fail_tensor("is a null pointer");
   return {tensor, [](Managed* last) {
             if (last->deleter != nullptr) last->deleter(last);
           }};
@@ -162,8 +164,8 @@ Table import_dlpack(DLManagedTensor* tensor, std::vector<std::string> names, std
 Table import_dlpack(DLManagedTensorVersioned* tensor, std::vector<std::string> names, std::optional<void*> stream) {
   const auto kept = owned(tensor);
   if (kept->version.major != 1) {
-    fail("is of DLPack version " + std::to_string(kept->version.major) + "." + std::to_string(kept->version.minor) +
-         "; what can be read: 1");
+    fail_tensor("is of DLPack version " + std::to_string(kept->version.major) + "." +
+                std::to_string(kept->version.minor) + "; what can be read: 1");
   }
   return import_owned(kept, std::move(names), stream);
 }

@@ -22,7 +22,7 @@ using kernels::KeyWidth;
 
 namespace {
 
-constexpr int kCodeBits = 64;
+constexpr int kKeyBits = 64;
 
 /// The codes of a dictionary's entries.
 Keys codes_of_strings(DeviceQueryState& device_state, const Column& column, const RowSet& rows) {
@@ -56,8 +56,8 @@ std::optional<Keys> packed(const std::vector<Keys>& columns, std::size_t n) {
     parts.push_back({column.column, of_column});
     bits += of_column;
   }
-  if (bits > kCodeBits) return std::nullopt;
-  const KeyWidth width = bits <= kCodeBits / 2 ? KeyWidth::bytes4 : KeyWidth::bytes8;
+  if (bits > kKeyBits) return std::nullopt;
+  const KeyWidth width = bits <= kKeyBits / 2 ? KeyWidth::bytes4 : KeyWidth::bytes8;
   const cuda::DeviceArray codes = cuda::expression::pack_parts(parts, n, width);
   return Keys{{codes.data(), width}, codes.owner(), kernels::Memory::device};
 }

@@ -3,7 +3,7 @@
 namespace skyrank::kernels {
 namespace {
 
-thread_local MemoryAccount* current = nullptr;
+thread_local MemoryAccount* thread_account = nullptr;
 
 }  // namespace
 
@@ -21,14 +21,14 @@ void MemoryAccount::take(std::size_t bytes) {
   if (!try_take(bytes)) throw OverLimit(bytes, used(), limit_);
 }
 
-MemoryAccount* current_account() { return current; }
+MemoryAccount* current_account() { return thread_account; }
 
-MemoryAccount* exchange_account(MemoryAccount* account) { return std::exchange(current, account); }
+MemoryAccount* exchange_account(MemoryAccount* account) { return std::exchange(thread_account, account); }
 
 Charge::Charge(std::size_t bytes) { add(bytes); }
 
 void Charge::add(std::size_t bytes) {
-  if (account_ == nullptr && current != nullptr) account_ = current->shared_from_this();
+  if (account_ == nullptr && thread_account != nullptr) account_ = thread_account->shared_from_this();
   if (account_ == nullptr) return;
   account_->take(bytes);
   bytes_ += bytes;

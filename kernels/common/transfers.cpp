@@ -5,12 +5,12 @@
 namespace skyrank::kernels {
 namespace {
 
-thread_local TransferTally* current = nullptr;
+thread_local TransferTally* thread_tally = nullptr;
 
 }  // namespace
 
-TransferTally* current_tally() { return current; }
+TransferTally* current_tally() { return thread_tally; }
 
-TransferTally* exchange_tally(TransferTally* tally) { return std::exchange(current, tally); }
+TransferTally* exchange_tally(TransferTally* tally) { return std::exchange(thread_tally, tally); }
 
 }  // namespace skyrank::kernels

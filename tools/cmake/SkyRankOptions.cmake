@@ -81,9 +81,12 @@ include(SkyRankHardening)
 
 # skyrank_report_coverage(REGEX SOURCE...): where fuzz targets may be built, what matches reports its coverage to the fuzzer.
 # That is what reads texts and data of others. All builds with these sanitizers do so, though nobody listens in most, so
-# that one compilation serves them all.
+# that one compilation serves them all. A unity build, which would leave out files with options of their own, reports all
+# of the folder.
 function(skyrank_report_coverage regex)
-  if(SKYRANK_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(SKYRANK_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_UNITY_BUILD)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  elseif(SKYRANK_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     list(FILTER ARGN INCLUDE REGEX "${regex}")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
   endif()
@@ -92,6 +95,9 @@ endfunction()
 # skyrank_optimize_for_size(REGEX SOURCE...): in a release, what matches takes half the space. That is for what runs once a
 # query, not once a row.
 function(skyrank_optimize_for_size regex)
+  if(CMAKE_UNITY_BUILD)
+    return()
+  endif()
   list(FILTER ARGN INCLUDE REGEX "${regex}")
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
 endfunction()

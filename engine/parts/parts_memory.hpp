@@ -6,6 +6,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "engine/executor/memory_limit.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -20,9 +21,12 @@ auto with_counted_copies(const EngineState& engine, const Query& query, const F&
     const QueryMemory copies;
     return f();
   } catch (const kernels::OverLimit& over) {
-    throw ResourceError("the rows of partial answers need " + std::to_string(over.asked) + " more bytes where " +
-                            std::to_string(over.used) + " are in use, and the engine's limit of memory is " +
-                            std::to_string(over.limit) + "; merge fewer at a time, or raise memory_bytes",
+    throw ResourceError("the rows that the query keeps need " + words_of_bytes(static_cast<double>(over.asked)) +
+                            " more where " + words_of_bytes(static_cast<double>(over.used)) +
+                            " are in use, and the engine's limit of memory is " +
+                            words_of_bytes(static_cast<double>(over.limit)) +
+                            "; raise it, keep fewer rows, as with 'limit', or merge fewer "
+                            "parts at a time",
                         query.location());
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while copying the rows of partial answers", query.location());

@@ -201,8 +201,8 @@ TEST(PartsMemory, CountsCopiesWithinTheLimit) {
   const Query groups = Query::from("t").group_by({"x"}).aggregate({count("n")});
   const Engine small({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{1} << 20});
   const std::vector<Partial> parts = partials_of(engine(), all, table, {100'000});
-  expect_refused<ResourceError>([&] { small.merge(all, parts); }, {"rows of partial answers", "limit of memory"});
-  expect_refused<ResourceError>([&] { small.merge_partials(all, parts); }, {"rows of partial answers"});
+  expect_refused<ResourceError>([&] { small.merge(all, parts); }, {"rows that the query keeps", "limit of memory"});
+  expect_refused<ResourceError>([&] { small.merge_partials(all, parts); }, {"rows that the query keeps"});
   // The copies of one call do not count in the next.
   const std::vector<Partial> counts = partials_of(engine(), groups, table, {100'000});
   for (int i = 0; i < 100; ++i) EXPECT_EQ(small.merge(groups, counts).rows, (std::vector<RowId>{0}));

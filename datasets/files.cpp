@@ -179,7 +179,7 @@ std::vector<std::string> expand(const std::string& name, const std::filesystem::
   if (!scheme_of(name).empty()) return expand(path_of_uri(name, where), base, where, folders);
   const std::filesystem::path as_written = base / name;
   if (name.find_first_of("*?[") == std::string::npos) {
-    throw DataError("there is no file '" + as_written.string() + "'", where);
+    throw DataError("there is no file '" + as_written.string() + "'" + did_you_mean_file(as_written), where);
   }
   const bool absolute = std::filesystem::path(name).is_absolute();
   std::vector<std::string> matches =
@@ -273,6 +273,24 @@ Format format_of(const std::filesystem::path& file, Access access) {
   throw DataError(file.string() + ": the extension '" + lower_case(name_of(file).extension().string()) +
                   "' names no format that can be " + (access == Access::read ? "read" : "written") + "; known are " +
                   extensions(access));
+}
+
+std::string did_you_mean_file(const std::filesystem::path& missing) {
+  constexpr int kMaxEntries = 1'000;
+  const std::filesystem::path folder = missing.has_parent_path() ? missing.parent_path() : ".";
+  std::vector<std::string> names;
+  std::vector<std::string> stems;  // of files with the same extension, which would make unlike names look alike
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(folder, ignored);
+  for (int i = 0; i < kMaxEntries && entry != std::filesystem::directory_iterator(); ++i, entry.increment(ignored)) {
+    const std::filesystem::path name = entry->path().filename();
+    if (name.stem() == missing.stem()) names.push_back(name.string());
+    if (name.extension() == missing.extension()) stems.push_back(name.stem().string());
+  }
+  std::string nearest = query::nearest_name(missing.stem().string(), stems);
+  if (!nearest.empty()) nearest += missing.extension().string();
+  if (nearest.empty() && names.size() == 1) nearest = names.front();
+  return nearest.empty() ? "" : "; did you mean '" + (missing.parent_path() / nearest).string() + "'?";
 }
 
 std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& patterns,

@@ -72,7 +72,7 @@ std::string device_note(DeviceChoice device, GpuUse gpu, double gpu_start) {
   if (device != DeviceChoice::automatic || gpu == GpuUse::possible || gpu == GpuUse::excluded) return {};
   if (gpu == GpuUse::postponed) return "device auto: the CPU, as " + does_not_pay(gpu_start);
   return has_cuda_algorithms() ? "device auto: the CPU, as there is no usable GPU (" + gpus().reason + ")"
-                               : "device auto: the CPU, as no CUDA algorithm is registered in this version";
+                               : "device auto: the CPU, as this build has no GPU kernels";
 }
 
 void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double gpu_start) {

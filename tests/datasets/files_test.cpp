@@ -13,6 +13,7 @@ using test::TemporaryFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Files, FormatGoesByTheExtension) {
@@ -69,6 +70,19 @@ TEST(Files, NothingFoundIsAnErrorAtThePlaceInTheBatch) {
   EXPECT_THAT(refusal({"a.csv", "*.csv"}), HasSubstr("named twice"));
   EXPECT_THAT(refusal({}), HasSubstr("no file is named"));
   EXPECT_THAT(refusal({""}), HasSubstr("empty"));
+}
+
+TEST(Files, OffersTheFileThatWasMeant) {
+  const TemporaryFolder folder;
+  for (const char* name : {"hotels.csv", "tweets.parquet", "ab.csv"}) folder.write(name, "");
+  const auto refusal = [&](const std::string& name) {
+    return error_of<DataError>([&] { expand_files({name}, folder.path()); });
+  };
+  EXPECT_THAT(refusal("hotel.csv"), HasSubstr("; did you mean '" + folder / "hotels.csv" + "'?"));
+  EXPECT_THAT(refusal("hotels.cvs"), HasSubstr("; did you mean '" + folder / "hotels.csv" + "'?"));
+  EXPECT_THAT(refusal("tweets.csv"), HasSubstr("; did you mean '" + folder / "tweets.parquet" + "'?"));
+  EXPECT_THAT(refusal("xy.csv"), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(refusal("none/hotels.csv"), Not(HasSubstr("did you mean")));
 }
 
 TEST(Files, AFolderThatCannotBeOpenedIsNoFolderWithoutMatches) {

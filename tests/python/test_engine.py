@@ -1,5 +1,6 @@
 """Engines, queries, results and errors: threads, signals, forks, limits, parts."""
 
+import datetime
 import multiprocessing
 import os
 import pickle
@@ -68,8 +69,8 @@ def test_a_query_shows_its_statement():
         (lambda t: skyrank.skyline(t, by="price"), "a term is a preference, such as low('price') or high('rating'), not a str"),
         (lambda t: skyrank.skyline(t, low=low("price")), "an expression is a text, such as 'price + 2', not a Preference"),
         (lambda t: Query().prefer(["price"]), "a term is a preference, such as low('price') or high('rating'), not a str"),
-        (lambda t: skyrank.prior(5), "a term is a preference, such as low('price') or high('rating'), not a int"),
-        (lambda t: Query().rank_by(5), "an expression is a text, such as 'price + 2', not a int"),
+        (lambda t: skyrank.prior(5), "a term is a preference, such as low('price') or high('rating'), not an int"),
+        (lambda t: Query().rank_by(5), "an expression is a text, such as 'price + 2', not an int"),
         (lambda t: Query().aggregate("n"), "an aggregate is one of count, sum, min, max and avg, such as count('n'), not a str"),
         (lambda t: skyrank.top_k(t, 2.5, "price"), "'limit' is a whole number, not a float"),
         (lambda t: skyrank.skyline(t, low="price", levels="2"), "'levels' is a whole number, not a str"),
@@ -160,8 +161,20 @@ def test_wrong_arguments():
             skyrank.Engine(threads=bad)
     with pytest.raises(ValueError, match="no device is called 'gpu'"):
         skyrank.Engine(device="gpu")
+    with pytest.raises(TypeError, match="^memory_limit is a whole number of bytes, not a str$"):
+        skyrank.Engine(memory_limit="2GB")
+    with pytest.raises(ValueError, match="^key_cache is 0 or more, not -1$"):
+        skyrank.Engine(key_cache=-1)
     with pytest.raises(ValueError, match="above 0"):
         skyrank.query(POINTS, Query().rank_by("c0"), timeout=0)
+    with pytest.raises(skyrank.QueryError, match="^a time limit is a number of seconds or a timedelta, not a str$"):
+        skyrank.query(POINTS, Query().rank_by("c0"), timeout="5")
+    assert len(skyrank.query(POINTS, Query().rank_by("c0"), timeout=datetime.timedelta(minutes=1))) == len(POINTS)
+
+
+def test_a_result_is_not_iterated(hotels):
+    with pytest.raises(TypeError, match="not iterable"):
+        list(skyrank.skyline(hotels, low="price"))
 
 
 def test_results(hotels):

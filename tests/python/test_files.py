@@ -70,7 +70,7 @@ def test_text_of_other_kinds(tmp_path):
 
 
 def test_errors(tmp_path):
-    with pytest.raises(skyrank.DataError, match="^the path of a file is a text or a Path, not a int$"):
+    with pytest.raises(skyrank.DataError, match="^the path of a file is a text or a Path, not an int$"):
         skyrank.Files(7)
     with pytest.raises(skyrank.DataError, match="no-such"):
         skyrank.Files(tmp_path / "no-such-*.parquet")

@@ -123,8 +123,8 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 TEST_F(CommandLine, OffersTheNearestName) {
   expect_mistake(
       {"rnu", batch_},
-      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, sql, show, generate, algorithms, "
-      "bench, calibrate, completion, man");
+      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, sql, show, describe, generate, "
+      "algorithms, bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
                  "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");
@@ -146,6 +146,32 @@ TEST_F(CommandLine, OffersABatchForAFileOfData) {
             "skyrank: hotels.csv: this is data, not a batch; a batch for it:\nversion: 1\n"
             "tables: {data: {file: 'hotels.csv'}}\n"
             "queries: [{name: best, from: data, rank_by: {low: 'price'}, limit: 10}]\n");
+}
+
+TEST_F(CommandLine, ListsTheColumnsOfAFile) {
+  const Outcome outcome = run_skyrank({"describe", folder_ / "points.csv"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "column  type    first values\n------  ------  ------------\nid      string  a, b, c\n"
+            "x       int64   1, 2, 4\ny       int64   9, 7, 4\n5 rows in 1 unit\n");
+  const Json document = Json::parse(run_skyrank({"describe", folder_ / "points.csv", "--json"}).out);
+  EXPECT_EQ(document["rows"], 5);
+  EXPECT_EQ(document["columns"][1], Json::parse(R"({"name": "x", "type": "int64"})"));
+  const std::string file = folder_ / "rows.parquet";
+  EXPECT_EQ(run_skyrank({"generate", "--distribution", "uniform", "--rows", "10", "--out", file}).status, 0);
+  EXPECT_THAT(run_skyrank({"describe", file}).out, AllOf(HasSubstr("c0      float64"), HasSubstr("10 rows in 1 unit")));
+  const std::string text = folder_.write("rows.txt", "a;b\n1;2\n");
+  EXPECT_THAT(run_skyrank({"describe", text, "--format", "csv", "--delimiter", ";"}).out, HasSubstr("\nb       int64"));
+  const Outcome empty = run_skyrank({"describe", folder_.write("empty.csv", "a,b\n")});
+  EXPECT_THAT(empty.out, HasSubstr("0 rows in ")) << empty.err;
+  expect_mistake({"describe", folder_ / "point.csv"},
+                 "there is no file '" + folder_ / "point.csv" + "'; did you mean '" + folder_ / "points.csv" + "'?");
+}
+
+TEST_F(CommandLine, TellsWhichCommandsTakeAFile) {
+  expect_mistake({batch_}, "'" + batch_ + "' is a file, not a command: to answer a batch, write skyrank run " + batch_ +
+                               "; to list the columns of a table, skyrank describe " + batch_);
+  EXPECT_THAT(run_skyrank({"run", folder_ / "btach.yaml"}).err, HasSubstr("did you mean '" + batch_ + "'?"));
 }
 
 TEST_F(CommandLine, RefusesWhatMakesNoSense) {
@@ -263,6 +289,10 @@ TEST_F(CommandLine, SaysWhatOneFileCannotHold) {
                  "--out " + file + ".gz: answers are not compressed; name a file such as best.csv");
   expect_mistake({"run", batch_, "--query", "top", "--out", folder_ / "best.tsv"},
                  "unknown format 'tsv'; did you mean 'csv'? (formats are csv, jsonl, parquet, arrow)");
+  expect_mistake({"run", batch_, "--query", "top", "--out", folder_ / "best.xlsx"},
+                 "--out " + folder_ / "best.xlsx" +
+                     ": answers are written as .csv, .jsonl, .parquet or .arrow, not as " +
+                     ".xlsx; a folder of this name is " + folder_ / "best.xlsx/");
   EXPECT_THAT(folder_.names(), ElementsAre("batch.yaml", "points.csv"));
   const Outcome nowhere = run_skyrank({"run", batch_, "--query", "top", "--out", folder_ / "none/best.csv"});
   EXPECT_EQ(nowhere.status, 1);

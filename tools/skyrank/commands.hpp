@@ -84,6 +84,13 @@ struct ShowArguments {
   std::string dialect = "sql";  ///< sql, yaml or cpp
 };
 
+struct DescribeArguments {
+  std::string file;       ///< a path, a pattern, a folder, a URI, or - for the standard input
+  std::string format;     ///< empty: by its name or its first bytes
+  std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
+  bool json = false;
+};
+
 struct GenerateArguments {
   std::string distribution;
   std::optional<std::int64_t> rows;
@@ -130,6 +137,7 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
 int sql(const SqlArguments& arguments, Console& console, Signals& signals);
 int show(const ShowArguments& arguments, Console& console);
+int describe(const DescribeArguments& arguments, Console& console, Signals& signals);
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
 int algorithms(const AlgorithmsArguments& arguments, Console& console);
 int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError
@@ -13,7 +13,10 @@ from ._extras import required
 from ._input import on_main_thread, open_source, to_data, to_table
 from ._query import Query, core_of
 from ._result import Result
-from ._values import as_list
+from ._values import as_list, kind_of, seconds_of
+
+if TYPE_CHECKING:
+    import datetime
 
 
 class SkyRankWarning(UserWarning):
@@ -94,7 +97,7 @@ class Files:
         several = as_list(paths, (str, os.PathLike))
         for path in several:
             if not isinstance(path, (str, os.PathLike)):
-                raise DataError(f"the path of a file is a text or a Path, not a {type(path).__name__}")
+                raise DataError(f"the path of a file is a text or a Path, not {kind_of(path)}")
         names = [os.fspath(path) for path in several]
         self._arguments = (names, header, list(null_spellings), delimiter, format)
         self._range: tuple[int, int] | None = None
@@ -243,20 +246,23 @@ class Engine:
         key_cache: int = 0,
         without: Iterable[str] = (),
     ) -> None:
-        if threads < 0 or memory_limit < 0 or key_cache < 0:
-            raise ValueError("threads, memory_limit and key_cache are 0 or more")
+        for name, number in (("threads", threads), ("memory_limit", memory_limit), ("key_cache", key_cache)):
+            if not hasattr(number, "__index__"):
+                raise TypeError(f"{name} is a whole number{'' if name == 'threads' else ' of bytes'}, not {kind_of(number)}")
+            if number < 0:
+                raise ValueError(f"{name} is 0 or more, not {number}")
         self._core = _core.Engine(threads, device, memory_limit, key_cache, list(without))
         for text in self._core.warnings():
             warnings.warn(text, SkyRankWarning, stacklevel=2)
 
-    def run(self, query: Query, data: Any, *, count_work: bool = False, timeout: float | None = None) -> Result:
+    def run(self, query: Query, data: Any, *, count_work: bool = False, timeout: float | datetime.timedelta | None = None) -> Result:
         """Runs a query.
 
         Args:
             query: The query.
             data: A table, or what `skyrank.query` takes.
             count_work: Fills `Result.work`.
-            timeout: Seconds, > 0, after which there is a TimeoutError.
+            timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError.
 
         Raises:
             QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
@@ -266,7 +272,7 @@ class Engine:
         _warn(query, core)
         return Result(self._core.run(asked, core, _call(timeout, count_work)))
 
-    def explain(self, query: Query, data: Any, *, timeout: float | None = None) -> str:
+    def explain(self, query: Query, data: Any, *, timeout: float | datetime.timedelta | None = None) -> str:
         """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises."""
         return self._core.explain(core_of(query), to_data(data), _call(timeout))
 
@@ -284,7 +290,7 @@ class Engine:
         pinned._core_data = self._core.pin(Table(data)._core_data)
         return pinned
 
-    def partial(self, query: Query, part: Any, first_row: int, *, timeout: float | None = None) -> Partial:
+    def partial(self, query: Query, part: Any, first_row: int, *, timeout: float | datetime.timedelta | None = None) -> Partial:
         """Answers a query over the rows [first_row, first_row + len(part)) of a table as far as that can be done alone.
 
         For every split of a table, `merge` of all its partial answers equals `run` over the whole. `part` is what
@@ -292,7 +298,7 @@ class Engine:
         """
         return Partial(self._core.partial(core_of(query), to_data(part), first_row, _call(timeout)))
 
-    def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Result:
+    def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | datetime.timedelta | None = None) -> Result:
         """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.
 
         Raises what `run` raises, and DataError where there are none, where one belongs to another query, or where two
@@ -300,7 +306,7 @@ class Engine:
         """
         return Result(self._core.merge(core_of(query), [partial._core for partial in partials], _call(timeout)))
 
-    def merge_partials(self, query: Query, partials: Iterable[Partial], *, timeout: float | None = None) -> Partial:
+    def merge_partials(self, query: Query, partials: Iterable[Partial], *, timeout: float | datetime.timedelta | None = None) -> Partial:
         """Makes one partial answer of several, without the rows that cannot be in the answer any more."""
         return Partial(self._core.merge_partials(core_of(query), [partial._core for partial in partials], _call(timeout)))
 
@@ -308,10 +314,11 @@ class Engine:
         return "Engine()"
 
 
-def _call(timeout: float | None, count_work: bool = False) -> _core.Call:
-    if timeout is not None and not timeout > 0:
+def _call(timeout: float | datetime.timedelta | None, count_work: bool = False) -> _core.Call:
+    seconds = None if timeout is None else seconds_of(timeout)
+    if seconds is not None and not seconds > 0:
         raise ValueError("a time limit is above 0 seconds")
-    return _core.Call(on_main_thread(), count_work, timeout or 0.0)
+    return _core.Call(on_main_thread(), count_work, seconds or 0.0)
 
 
 def _warn(query: Query, data: _core.Table | _core.Source) -> None:

@@ -16,6 +16,8 @@ from ._result import Result
 from ._values import as_list
 
 if TYPE_CHECKING:
+    import datetime
+
     import numpy
 
 Column = Text | int
@@ -174,7 +176,7 @@ def rank(
     return levels - 1
 
 
-def query(data: Any, question: Query, *, timeout: float | None = None) -> Result:
+def query(data: Any, question: Query, *, timeout: float | datetime.timedelta | None = None) -> Result:
     """Runs a query.
 
     Args:
@@ -188,7 +190,7 @@ def query(data: Any, question: Query, *, timeout: float | None = None) -> Result
             - a Table, or Files;
             - paths or globs of Parquet, Arrow, CSV and TSV files (see Files).
         question: The query.
-        timeout: Seconds after which there is a TimeoutError.
+        timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError.
 
     Raises:
         QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._errors import DataError, DeviceError, ResourceError
 from ._extras import required
+from ._values import kind_of
 
 if TYPE_CHECKING:
     import numpy
@@ -317,7 +318,7 @@ def _table_of_mapping(data: Mapping[str, Any]) -> _core.Table:
 
 def _column_table(name: str, values: Any) -> _core.Table:
     if not isinstance(name, str):
-        raise DataError(f"the name of a column is a text, not a {type(name).__name__}")
+        raise DataError(f"the name of a column is a text, not {kind_of(name)}")
     if _is_array(values):
         return _core.table_of_columns([_array_column(name, values)], [])
     if _may_lie_on_gpu(values):

@@ -8,7 +8,7 @@ from typing import Any
 from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
-from ._values import as_list, expression, plain
+from ._values import as_list, expression, kind_of, plain
 
 Text = str | Expression
 """Text of an expression, or the parsed form."""
@@ -106,7 +106,7 @@ def preferences(terms: Any) -> list[Preference]:
     found = as_list(terms, (str, Expression, Preference))
     for term in found:
         if not isinstance(term, Preference):
-            raise QueryError(f"a term is a preference, such as low('price') or high('rating'), not a {type(term).__name__}")
+            raise QueryError(f"a term is a preference, such as low('price') or high('rating'), not {kind_of(term)}")
     return found
 
 

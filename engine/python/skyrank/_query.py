@@ -9,7 +9,7 @@ from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
 from ._preferences import Text, preferences, ranking
-from ._values import as_list, expression, whole_number
+from ._values import as_list, expression, kind_of, seconds_of, whole_number
 
 if TYPE_CHECKING:
     import datetime
@@ -109,8 +109,8 @@ class Query:
         """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price")."""
         for aggregate in aggregates:
             if not isinstance(aggregate, Aggregate):
-                found = type(aggregate).__name__
-                raise QueryError(f"an aggregate is one of count, sum, min, max and avg, such as count('n'), not a {found}")
+                found = kind_of(aggregate)
+                raise QueryError(f"an aggregate is one of count, sum, min, max and avg, such as count('n'), not {found}")
         return self._set("aggregate", list(aggregates))
 
     def partition_by(self, columns: Keys = (), **named: Text) -> Query:
@@ -174,10 +174,7 @@ class Query:
 
     def timeout(self, limit: float | datetime.timedelta) -> Query:
         """Sets a limit on the time of the answer, in seconds, > 0; TimeoutError after it."""
-        seconds = limit.total_seconds() if hasattr(limit, "total_seconds") else limit
-        if not isinstance(seconds, (int, float)):
-            raise QueryError(f"a time limit is a number of seconds or a timedelta, not a {type(limit).__name__}")
-        return self._set("timeout", seconds)
+        return self._set("timeout", seconds_of(limit))
 
     def using(
         self,
@@ -218,6 +215,6 @@ def core_of(question: Any) -> _core.Query:
     """Returns the inside of a query; QueryError for what is none."""
     if not isinstance(question, Query):
         raise QueryError(
-            f"a question is a Query, not a {type(question).__name__}; skyrank.sql answers a statement, and Query.parse reads one"
+            f"a question is a Query, not {kind_of(question)}; skyrank.sql answers a statement, and Query.parse reads one"
         )
     return question._core

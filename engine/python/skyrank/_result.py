@@ -30,6 +30,9 @@ class Result:
         self._core = core
         self._table = core.table()
 
+    # Python would iterate over the columns, by their numbers, where `len` tells the rows.
+    __iter__ = None
+
     def __len__(self) -> int:
         """Number of rows."""
         return len(self._core)

@@ -9,6 +9,21 @@ from typing import Any
 from . import _core
 from ._errors import QueryError
 
+
+def kind_of(value: Any) -> str:
+    """Returns the type of a value as messages name it: "a str", "an int"."""
+    name = type(value).__name__
+    return ("an " if name[0] in "aeiouAEIOU" else "a ") + name
+
+
+def seconds_of(limit: Any) -> float:
+    """Returns a time limit in seconds; QueryError for what is neither a number nor a timedelta."""
+    seconds = limit.total_seconds() if hasattr(limit, "total_seconds") else limit
+    if not isinstance(seconds, (int, float)):
+        raise QueryError(f"a time limit is a number of seconds or a timedelta, not {kind_of(limit)}")
+    return seconds
+
+
 def plain(value: Any) -> Any:
     """Returns a value as None, bool, int, float, str or a tuple that `_core.to_value` knows.
 
@@ -58,7 +73,7 @@ def expression(text: str | _core.Expression) -> _core.Expression:
         return text
     if isinstance(text, str):
         return _core.Expression(text)
-    raise QueryError(f"an expression is a text, such as 'price + 2', not a {type(text).__name__}")
+    raise QueryError(f"an expression is a text, such as 'price + 2', not {kind_of(text)}")
 
 
 def as_list(value: Any, kinds: type | tuple[type, ...]) -> list[Any]:
@@ -73,4 +88,4 @@ def whole_number(word: str, value: Any) -> int | None:
     try:
         return operator.index(value)
     except TypeError:
-        raise QueryError(f"'{word}' is a whole number, not a {type(value).__name__}") from None
+        raise QueryError(f"'{word}' is a whole number, not {kind_of(value)}") from None

@@ -18,6 +18,38 @@
 namespace skyrank::query {
 namespace {
 
+/// A function of other SQL systems, and what to write instead.
+struct ForeignFunction {
+  std::string_view name;
+  std::string_view advice;
+};
+
+constexpr ForeignFunction kForeignFunctions[] = {
+    {"greatest", "write max(a, b)"},
+    {"least", "write min(a, b)"},
+    {"ifnull", "write coalesce(a, b)"},
+    {"nvl", "write coalesce(a, b)"},
+    {"ln", "log is the natural logarithm"},
+    {"ceiling", "write ceil"},
+    {"pow", "write a product, or exp(y * log(x))"},
+    {"power", "write a product, or exp(y * log(x))"},
+    {"lcase", "write lower"},
+    {"ucase", "write upper"},
+    {"len", "write length"},
+    {"if", "write case when c then a else b end"},
+    {"iif", "write case when c then a else b end"},
+    {"cast", "types are never cast: numbers of different types compare by value"},
+    {"extract", "write year(e), month(e), day(e), ..."},
+};
+
+/// Returns what to write instead of a function of another system, or the nearest name of ours.
+std::string advice_for(std::string_view name, const std::vector<std::string>& names) {
+  for (const ForeignFunction& foreign : kForeignFunctions) {
+    if (equal_ignoring_case(foreign.name, name)) return std::string("; ").append(foreign.advice);
+  }
+  return did_you_mean(name, names);
+}
+
 std::string arity_message(const FunctionInfo& function, std::size_t count) {
   const bool open_ended = function.max_arguments == 0;
   std::string message = in_quotes(function.name) + " takes " + (open_ended ? "at least " : "") +
@@ -201,8 +233,8 @@ const FunctionInfo& TreeBuilder::find_function(std::size_t offset, std::string_v
   }
   std::string list;
   for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-  fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + did_you_mean(name, names) +
-                   " (functions are " + list + ")");
+  fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + advice_for(name, names) + " (functions are " +
+                   list + ")");
 }
 
 void TreeBuilder::fail_conversion(std::size_t offset, const std::string& text, const char* what,

@@ -70,11 +70,13 @@ std::string SqlBuilder::advice(std::string_view found, const std::string& expect
   };
   constexpr Advice kAdvice[] = {{"fetch", "write LIMIT n"},
                                 {"top", "write LIMIT n at the end"},
+                                {"ilike", "write lower(x) LIKE 'text%'"},
                                 {"using", "write OPTIONS (algorithm = ...)"},
                                 {"then", "write PRIOR TO"}};
   for (const Advice& known : kAdvice) {
     if (equal_ignoring_case(found, known.found)) return std::string(" (").append(known.advice) + ")";
   }
+  if (last_ == Clause::from && (found == "." || found == "(")) return " (a file stands in quotes: FROM 'hotels.csv')";
   if (found == "," && last_ == Clause::from) {
     return " (a statement is over one table: run joins in an SQL engine and hand over the result)";
   }
@@ -115,7 +117,9 @@ void SqlBuilder::fail_expecting(std::size_t offset, const std::string& expected)
   if (!last.empty() && !is_quoted(last)) message += " after " + in_quotes(last.substr(0, kMaxShown));
   if (token.empty()) fail(offset, message + ", found the end of the statement");
   if (is_quoted(token)) fail(found.begin, message + ", found " + (token[0] == '\'' ? "a string" : "a quoted name"));
-  fail(found.begin, message + ", found " + in_quotes(token.substr(0, kMaxShown)) + advice(token, expected));
+  const bool is_top = last_ == Clause::select && equal_ignoring_case(last, "top");
+  fail(found.begin,
+       message + ", found " + in_quotes(token.substr(0, kMaxShown)) + advice(is_top ? last : token, expected));
 }
 
 void SqlBuilder::begin(Clause clause, std::string_view word, std::size_t offset) {

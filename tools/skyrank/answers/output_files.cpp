@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <system_error>
 
@@ -19,6 +21,19 @@ void create_folder(const std::filesystem::path& folder) {
   if (error) throw ResourceError(fmt::format("{}: {}", folder.string(), error.message()));
 }
 
+/// Refuses the suffixes of files that SkyRank does not write, so that a table is not looked for in a folder of that
+/// name.
+void refuse_other_suffix(const std::filesystem::path& path) {
+  constexpr std::array kOthers{".txt", ".json", ".yaml", ".yml", ".xls", ".xlsx", ".ods",
+                               ".sql", ".db",   ".avro", ".orc", ".pq",  ".zip",  ".html"};
+  const std::string suffix = path.extension().string();
+  if (std::ranges::find(kOthers, suffix) == kOthers.end()) return;
+  throw UsageError(
+      fmt::format("--out {0}: answers are written as .csv, .jsonl, .parquet or .arrow, not as {1}; a folder "
+                  "of this name is {0}/",
+                  path.string(), suffix));
+}
+
 /// Returns the format of a single file at `path`; nothing where the path is that of a folder.
 std::optional<datasets::Format> format_of_file(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -28,6 +43,7 @@ std::optional<datasets::Format> format_of_file(const std::filesystem::path& path
     throw UsageError(fmt::format("--out {}: answers are not compressed; name a file such as {}", path.string(),
                                  path.stem().string()));
   }
+  refuse_other_suffix(path);
   return datasets::known_format(path);
 }
 

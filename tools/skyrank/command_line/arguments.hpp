@@ -17,6 +17,7 @@ struct Arguments {
   ExplainArguments explain;
   SqlArguments sql;
   ShowArguments show;
+  DescribeArguments describe;
   GenerateArguments generate;
   AlgorithmsArguments algorithms;
   BenchArguments bench;

@@ -32,6 +32,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
   if (app.got_subcommand("sql")) return sql(arguments.sql, console, signals);
   if (app.got_subcommand("show")) return show(arguments.show, console);
+  if (app.got_subcommand("describe")) return describe(arguments.describe, console, signals);
   if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
   if (app.got_subcommand("algorithms")) return algorithms(arguments.algorithms, console);
   if (app.got_subcommand("calibrate")) return calibrate(arguments.calibrate, console, signals);
@@ -55,7 +56,7 @@ void print_error_document(const std::exception& error, Console& console) {
 
 bool wants_json(const Arguments& arguments) {
   return arguments.run.json || arguments.sql.run.json || arguments.check.json || arguments.explain.json ||
-         arguments.algorithms.json;
+         arguments.describe.json || arguments.algorithms.json;
 }
 
 /// CLI11 reports by exception, help and version too.

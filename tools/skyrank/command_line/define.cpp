@@ -7,6 +7,9 @@
 namespace skyrank::tools {
 namespace {
 
+constexpr const char* kDelimiterHelp =
+    "What separates the fields of a CSV file: one character, or tab (default: comma; tab for .tsv)";
+
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
   command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
   command.add_option("--query", batch.queries, "Only this query; may be repeated")
@@ -123,10 +126,7 @@ void define_sql(CLI::App& app, Arguments& arguments) {
                   "SELECT ... FROM 'FILE' ...; FILE is a path, a pattern, a folder, a URI, or - for the standard input")
       ->type_name("TEXT")
       ->required();
-  command
-      .add_option("--delimiter", arguments.sql.delimiter,
-                  "What separates the fields of a CSV file: one character, or tab (default: comma; tab for .tsv)")
-      ->type_name("CHARACTER");
+  command.add_option("--delimiter", arguments.sql.delimiter, kDelimiterHelp)->type_name("CHARACTER");
   add_answer_options(command, arguments.sql.run, arguments);
   command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
   command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
@@ -168,6 +168,23 @@ void define_explain(CLI::App& app, Arguments& arguments) {
   add_json_flag(command, arguments.explain.json);
   add_quiet_flag(command, arguments);
   command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
+}
+
+void define_describe(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("describe", "List the columns of a file with their types and first values");
+  DescribeArguments& describe = arguments.describe;
+  command.add_option("FILE", describe.file, "A path, a pattern, a folder, a URI, or - for the standard input")
+      ->type_name("FILE")
+      ->required();
+  const auto* format = command
+                           .add_option("--format", describe.format,
+                                       "csv, tsv, jsonl, parquet or arrow (default: by the file's extension)")
+                           ->type_name("FORMAT");
+  offer(arguments, format, {"csv", "tsv", "jsonl", "parquet", "arrow"});
+  command.add_option("--delimiter", describe.delimiter, kDelimiterHelp)->type_name("CHARACTER");
+  add_json_flag(command, describe.json);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank describe datasets/examples/hotels.csv");
 }
 
 void define_generate(CLI::App& app, Arguments& arguments) {
@@ -267,6 +284,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_explain(app, arguments);
   define_sql(app, arguments);
   define_show(app, arguments);
+  define_describe(app, arguments);
   define_generate(app, arguments);
   define_algorithms(app, arguments);
   define_bench(app, arguments);

@@ -49,6 +49,13 @@ void refuse_extras(const CLI::App& app) {
   }
   const std::vector<std::string> extras = app.remaining();
   if (extras.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(extras.front(), ignored)) {
+    throw UsageError(
+        fmt::format("'{0}' is a file, not a command: to answer a batch, write skyrank run {0}; to list the "
+                    "columns of a table, skyrank describe {0}",
+                    extras.front()));
+  }
   const bool is_option = extras.front().starts_with('-');
   const std::vector<std::string> names = is_option ? option_names(app) : command_names(app);
   throw UsageError(fmt::format("unknown {} '{}'{}; there are {}", is_option ? "option" : "command", extras.front(),

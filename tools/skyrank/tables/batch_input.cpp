@@ -163,7 +163,9 @@ void apply_setting(Batch& batch, const std::string& text) {
 Batch open_batch(const BatchArguments& arguments) {
   std::error_code ignored;
   const auto kind = std::filesystem::status(arguments.file, ignored).type();
-  if (kind == std::filesystem::file_type::not_found) throw UsageError("no such file", {arguments.file.string()});
+  if (kind == std::filesystem::file_type::not_found) {
+    throw UsageError("no such file" + datasets::did_you_mean_file(arguments.file), {arguments.file.string()});
+  }
   if (kind == std::filesystem::file_type::directory) {
     throw UsageError("is a folder; a batch is a YAML file", {arguments.file.string()});
   }

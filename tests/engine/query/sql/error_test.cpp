@@ -78,6 +78,14 @@ constexpr Mistake kMistakes[] = {
      "sql:1:37: expected TIES after 'WITH', found 'TIE'; did you mean 'TIES'?"},
     {"SELECT * FROM t ORDER BY price FETCH FIRST 3 ROWS ONLY",
      "sql:1:32: expected an operator, the next clause or the end after 'price', found 'FETCH' (write LIMIT n)"},
+    {"SELECT TOP 3 a FROM t ORDER BY price",
+     "sql:1:12: expected ',' or FROM after 'TOP', found '3' (write LIMIT n at the end)"},
+    {"SELECT * FROM t WHERE name ILIKE '%inn' ORDER BY price",
+     "sql:1:28: expected an operator, the next clause or the end after 'name', found 'ILIKE' (write lower(x) LIKE "
+     "'text%')"},
+    {"SELECT * FROM hotels.csv ORDER BY price",
+     "sql:1:21: expected an operator, the next clause or the end after 'hotels', found '.' (a file stands in quotes: "
+     "FROM 'hotels.csv')"},
     {"SELECT * FROM t PREFERRING LOW a LEVELS 0", "sql:1:41: 'LEVELS' must be at least 1, found 0"},
     {"SELECT * FROM t PREFERRING price",
      "sql:1:28: the value price is no preference: write LOW or HIGH before it, AROUND and a value behind it, or WHERE "

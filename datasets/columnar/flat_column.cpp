@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/arrow/arrow_types.hpp"
+
 namespace skyrank::datasets {
 namespace {
 

@@ -78,9 +78,12 @@ TEST(Files, OffersTheFileThatWasMeant) {
   const auto refusal = [&](const std::string& name) {
     return error_of<DataError>([&] { expand_files({name}, folder.path()); });
   };
-  EXPECT_THAT(refusal("hotel.csv"), HasSubstr("; did you mean '" + folder / "hotels.csv" + "'?"));
-  EXPECT_THAT(refusal("hotels.cvs"), HasSubstr("; did you mean '" + folder / "hotels.csv" + "'?"));
-  EXPECT_THAT(refusal("tweets.csv"), HasSubstr("; did you mean '" + folder / "tweets.parquet" + "'?"));
+  const auto offers = [&](const std::string& name) {
+    return HasSubstr("; did you mean '" + (folder.path() / name).string() + "'?");
+  };
+  EXPECT_THAT(refusal("hotel.csv"), offers("hotels.csv"));
+  EXPECT_THAT(refusal("hotels.cvs"), offers("hotels.csv"));
+  EXPECT_THAT(refusal("tweets.csv"), offers("tweets.parquet"));
   EXPECT_THAT(refusal("xy.csv"), Not(HasSubstr("did you mean")));
   EXPECT_THAT(refusal("none/hotels.csv"), Not(HasSubstr("did you mean")));
 }

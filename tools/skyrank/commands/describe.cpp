@@ -70,7 +70,7 @@ Table description(const Source& source) {
   return Table({Column::own("column", names), Column::own("type", types), Column::own("first values", values)});
 }
 
-Json to_json(const std::string& file, const Source& source) {
+Json columns_json(const std::string& file, const Source& source) {
   Json columns = Json::array();
   for (const Column& column : source.schema().columns()) {
     columns.push_back({{"name", column.name()}, {"type", to_string(column.type())}});
@@ -96,7 +96,7 @@ int describe(const DescribeArguments& arguments, Console& console, Signals& sign
         fmt::format("{}: column '{}' is left out: SkyRank has no type for {}", table.name, column.name, column.type));
   }
   if (arguments.json) {
-    console.print(to_text(to_json(arguments.file, *source)));
+    console.print(to_text(columns_json(arguments.file, *source)));
   } else {
     print_table(console, description(*source), -1);
     console.note(fmt::format("{} in {}\n", counted(num_rows(*source), "row", "rows"),

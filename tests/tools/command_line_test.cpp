@@ -159,7 +159,7 @@ TEST_F(CommandLine, ListsTheColumnsOfAFile) {
   EXPECT_EQ(document["columns"][1], Json::parse(R"({"name": "x", "type": "int64"})"));
   const std::string file = folder_ / "rows.parquet";
   EXPECT_EQ(run_skyrank({"generate", "--distribution", "uniform", "--rows", "10", "--out", file}).status, 0);
-  EXPECT_THAT(run_skyrank({"describe", file}).out, AllOf(HasSubstr("c0      float64"), HasSubstr("10 rows in 1 unit")));
+  EXPECT_THAT(run_skyrank({"describe", file}).out, AllOf(HasSubstr("c0      float32"), HasSubstr("10 rows in 1 unit")));
   const std::string text = folder_.write("rows.txt", "a;b\n1;2\n");
   EXPECT_THAT(run_skyrank({"describe", text, "--format", "csv", "--delimiter", ";"}).out, HasSubstr("\nb       int64"));
   const Outcome empty = run_skyrank({"describe", folder_.write("empty.csv", "a,b\n")});

@@ -240,9 +240,10 @@ TEST(Robustness, AFileThatMayNotBeReadIsTheSystemsFault) {
 TEST(Robustness, AnOutputFolderThatCannotBeMade) {
   const TemporaryFolder folder;
   const std::string batch = folder.write("long.yaml", kLong);
-  const Outcome is_file = run_skyrank({"run", batch, "--out", batch});
+  const std::string file = folder.write("answers", "");
+  const Outcome is_file = run_skyrank({"run", batch, "--out", file});
   EXPECT_EQ(is_file.status, 2);
-  EXPECT_EQ(is_file.err, "skyrank: --out " + batch + ": is a file, not a folder\n");
+  EXPECT_EQ(is_file.err, "skyrank: --out " + file + ": is a file, not a folder\n");
   const Outcome below_file = run_skyrank({"run", batch, "--out", batch + "/below"});
   EXPECT_EQ(below_file.status, 1);
   EXPECT_THAT(below_file.err, HasSubstr("Not a directory"));

@@ -231,10 +231,8 @@ const FunctionInfo& TreeBuilder::find_function(std::size_t offset, std::string_v
     if (equal_ignoring_case(function.name, name)) return function;
     names.emplace_back(function.name);
   }
-  std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
   fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + advice_for(name, names) + " (functions are " +
-                   list + ")");
+                   listed(names) + ")");
 }
 
 void TreeBuilder::fail_conversion(std::size_t offset, const std::string& text, const char* what,

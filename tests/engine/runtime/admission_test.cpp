@@ -90,7 +90,7 @@ TEST_P(AdmissionTo, WhoWaitsHearsOfAStop) {
   EXPECT_TRUE(wait_for([&] { return busy.begun > 0; }));
   std::this_thread::sleep_for(20ms);
   source.request_stop();
-  // Which callers got a place, and whether a worker came in time to take another's work, is the scheduler's affair.
+  // The scheduler decides which callers get a place, and whether a worker comes in time to take another's work.
   EXPECT_TRUE(wait_for([&] { return busy.begun + cancelled == callers; })) << "the engine's threads are still busy";
   EXPECT_LE(busy.begun, GetParam());
   busy.end = true;

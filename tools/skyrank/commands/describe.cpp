@@ -34,14 +34,17 @@ TableSource table_of(const DescribeArguments& arguments) {
   return table;
 }
 
-/// Opens the table without reading more of it than its format demands.
-std::shared_ptr<const Source> open(const TableSource& table, Console& console, Signals& signals) {
-  Progress progress(console, "reading " + table.name);
+/// Opens the table without reading more of it than its format demands. What the source reads later counts for
+/// `progress` as long as that lives.
+std::shared_ptr<const Source> open(const TableSource& table, const std::shared_ptr<Progress>& progress,
+                                   Signals& signals) {
   datasets::LoadOptions options;
   options.skip_unsupported = true;
   options.stop = signals.stop_token();
   options.pipes = datasets::make_pipe_cache();
-  options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
+  options.progress = [weak = std::weak_ptr(progress)](std::uint64_t done, std::uint64_t total) {
+    if (const auto shown = weak.lock()) shown->done(done, total);
+  };
   if (auto source = datasets::open_source(table, {}, options)) return source;
   return table_source(datasets::load(table, {}, options));
 }
@@ -90,7 +93,10 @@ Json columns_json(const std::string& file, const Source& source) {
 
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals) {
   const TableSource table = table_of(arguments);
-  const auto source = open(table, console, signals);
+  auto progress = std::make_shared<Progress>(console, "reading " + table.name);
+  const auto source = open(table, progress, signals);
+  const Table columns = arguments.json ? Table() : description(*source);
+  progress.reset();
   for (const UnsupportedColumn& column : source->schema().unsupported()) {
     console.warn(
         fmt::format("{}: column '{}' is left out: SkyRank has no type for {}", table.name, column.name, column.type));
@@ -98,7 +104,7 @@ int describe(const DescribeArguments& arguments, Console& console, Signals& sign
   if (arguments.json) {
     console.print(to_text(columns_json(arguments.file, *source)));
   } else {
-    print_table(console, description(*source), -1);
+    print_table(console, columns, -1);
     console.note(fmt::format("{} in {}\n", counted(num_rows(*source), "row", "rows"),
                              counted(std::ssize(source->units()), "unit", "units")));
   }

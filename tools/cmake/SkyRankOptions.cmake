@@ -5,6 +5,7 @@ option(SKYRANK_MPI "Build skyrank_mpi, which answers queries with the ranks of a
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_PAPERS "Build the papers' algorithms (kernels/papers), which no plan needs" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
+option(SKYRANK_PRECOMPILE_TESTS "Precompile what tests include of GoogleTest and the C++ library" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_HARDENING "Compile and link with the hardening flags of a distribution" ${PROJECT_IS_TOP_LEVEL})

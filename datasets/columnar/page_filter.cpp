@@ -18,6 +18,8 @@
 #include <string_view>
 #include <utility>
 
+#include "datasets/columnar/column_pages.hpp"
+
 namespace skyrank::datasets {
 namespace {
 
@@ -97,30 +99,6 @@ class WantedRows {
   std::vector<std::int64_t> places_;
 };
 
-/// First byte of a column chunk.
-std::int64_t begin_of(const parquet::ColumnChunkMetaData& chunk) {
-  const std::int64_t data = chunk.data_page_offset();
-  if (!chunk.has_dictionary_page() || chunk.dictionary_page_offset() <= 0) return data;
-  return std::min(data, chunk.dictionary_page_offset());
-}
-
-std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<ChunkStream> stream,
-                                                const parquet::ColumnChunkMetaData& chunk,
-                                                const parquet::ReaderProperties& properties,
-                                                const parquet::FileMetaData& file, int leaf) {
-  // Writers before ARROW-17100 marked compressed pages as not compressed.
-  const bool always_compressed =
-      file.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-#if ARROW_VERSION_MAJOR >= 25
-  return parquet::PageReader::Open(std::move(stream), chunk.num_values(), chunk.compression(), properties,
-                                   *file.schema()->Column(leaf), always_compressed);
-#else
-  static_cast<void>(leaf);
-  return parquet::PageReader::Open(std::move(stream), chunk.num_values(), chunk.compression(), properties,
-                                   always_compressed);
-#endif
-}
-
 /// A row group of which only wanted pages are read.
 class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
  public:
@@ -145,7 +123,7 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
     const std::int64_t end = std::min(size, begin + chunk->total_compressed_size() + kHeader);
     if (begin < 0 || begin > end) throw parquet::ParquetException("a column chunk is not in the file");
     auto stream = std::make_shared<ChunkStream>(input_, begin, end);
-    auto pages = open_pages(stream, *chunk, properties_, *file_, leaf);
+    auto pages = open_pages(stream, *chunk, chunk->compression(), properties_, *file_, leaf);
     pages->set_data_page_filter([stream, &rows = rows_](const parquet::DataPageStats& page) {
       if (rows.next_page(page.num_values)) return false;
       stream->pass_over_page();

@@ -2,6 +2,7 @@
 #include <arrow/memory_pool.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/util/config.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "datasets/arrow/arrow_threads.hpp"
+#include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/flat_column.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
@@ -29,10 +31,18 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFi
   for (const int leaf : dictionary_leaves) properties.set_read_dictionary(leaf, true);
   // Column chunks are read when they are decoded, rather than all of them ahead.
   properties.set_pre_buffer(false);
-  parquet::arrow::FileReaderBuilder builder;
   arrow::MemoryPool* pool = decoding_pool(file.size);
-  ARROW_RETURN_NOT_OK(builder.Open(file.input, parquet::ReaderProperties(pool), std::move(metadata)));
-  return builder.memory_pool(pool)->properties(properties)->Build();
+  const parquet::ReaderProperties storage(pool);
+  auto whole = parquet::ParquetFileReader::Contents::Open(file.input, storage, std::move(metadata));
+  auto pages = std::make_unique<parquet::ParquetFileReader>();
+  pages->Open(with_system_snappy(std::move(whole), file.input, storage));
+#if ARROW_VERSION_MAJOR >= 23
+  return parquet::arrow::FileReader::Make(pool, std::move(pages), properties);
+#else
+  std::unique_ptr<parquet::arrow::FileReader> reader;
+  ARROW_RETURN_NOT_OK(parquet::arrow::FileReader::Make(pool, std::move(pages), properties, &reader));
+  return reader;
+#endif
 }
 
 arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& file) {

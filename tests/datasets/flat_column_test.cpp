@@ -130,6 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Encoding{"required"}, Encoding{"required_v2", false, true, true, 300},
                       Encoding{"nulls", true, false, true, 1 << 20, arrow::Compression::SNAPPY},
                       Encoding{"nulls_v2", true, true, true, 200, arrow::Compression::ZSTD},
+                      Encoding{"snappy_v2", true, true, true, 200, arrow::Compression::SNAPPY},
                       Encoding{"plain", false, false, false, 200}, Encoding{"plain_nulls", true, true, false},
                       // Some pages of indices, then plain ones.
                       Encoding{"mixed", false, false, true, 100, arrow::Compression::SNAPPY, 400},
@@ -210,10 +211,15 @@ TEST(FlatColumns, AreRefusedWhereAnIndexIsBeyondTheDictionary) {
                 "entries");
 }
 
-TEST(FlatColumns, AreNeverAFailureOfTheProgramWhereDamaged) {
+class DamagedColumns : public ::testing::TestWithParam<arrow::Compression::type> {};
+
+INSTANTIATE_TEST_SUITE_P(Codecs, DamagedColumns,
+                         ::testing::Values(arrow::Compression::UNCOMPRESSED, arrow::Compression::SNAPPY));
+
+TEST_P(DamagedColumns, AreNeverAFailureOfTheProgram) {
   const TemporaryFolder folder;
   parquet::WriterProperties::Builder properties;
-  properties.data_pagesize(100)->write_batch_size(16);
+  properties.data_pagesize(100)->write_batch_size(16)->compression(GetParam());
   write_file(*columns_of_all_types(120, true), folder / "t.parquet", 60, properties);
   const std::string content = test::content_of(folder / "t.parquet");
   for (std::size_t place = 4; place < content.size(); place += 41) {

@@ -1,0 +1,191 @@
+#include "datasets/columnar/column_pages.hpp"
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+#include <arrow/util/config.h>
+#include <parquet/column_page.h>
+#include <parquet/column_reader.h>
+#include <parquet/exception.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+#include <utility>
+
+#ifdef SKYRANK_SNAPPY
+#include <snappy.h>
+
+#include <cstring>
+#endif
+
+namespace skyrank::datasets {
+namespace {
+
+/// Returns true for files of writers before ARROW-17100, which marked compressed pages as not compressed.
+bool marks_are_wrong(const parquet::FileMetaData& file) {
+  return file.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
+}
+
+#ifdef SKYRANK_SNAPPY
+
+using BufferPtr = std::shared_ptr<arrow::Buffer>;
+using PagePtr = std::shared_ptr<parquet::Page>;
+
+/// Pages of Snappy, from a reader that takes them for pages that are not compressed. As with Arrow's own reader, a page
+/// is valid until the next one is read, so that all have the same memory.
+class SnappyPages final : public parquet::PageReader {
+ public:
+  SnappyPages(std::unique_ptr<parquet::PageReader> stored, arrow::MemoryPool* pool) : stored_(std::move(stored)) {
+    PARQUET_ASSIGN_OR_THROW(buffer_, arrow::AllocateResizableBuffer(0, pool));
+  }
+
+  PagePtr NextPage() override {
+    PagePtr page = stored_->NextPage();
+    if (page == nullptr) return page;
+    switch (page->type()) {
+      case parquet::PageType::DICTIONARY_PAGE: return decompressed(static_cast<const parquet::DictionaryPage&>(*page));
+      case parquet::PageType::DATA_PAGE: return decompressed(static_cast<const parquet::DataPageV1&>(*page));
+      case parquet::PageType::DATA_PAGE_V2:
+        if (!static_cast<const parquet::DataPageV2&>(*page).is_compressed()) return page;
+        return decompressed(static_cast<const parquet::DataPageV2&>(*page));
+      default: return page;
+    }
+  }
+
+  void set_max_page_header_size(std::uint32_t size) override { stored_->set_max_page_header_size(size); }
+
+ private:
+  PagePtr decompressed(const parquet::DictionaryPage& page) {
+    return std::make_shared<parquet::DictionaryPage>(decompress(page, 0), page.num_values(), page.encoding(),
+                                                     page.is_sorted());
+  }
+
+  PagePtr decompressed(const parquet::DataPageV1& page) {
+    return std::make_shared<parquet::DataPageV1>(checked(decompress(page, 0), page), page.num_values(), page.encoding(),
+                                                 page.definition_level_encoding(), page.repetition_level_encoding(),
+                                                 page.uncompressed_size(), page.statistics());
+  }
+
+  PagePtr decompressed(const parquet::DataPageV2& page) {
+    const std::int64_t levels =
+        std::int64_t{page.definition_levels_byte_length()} + page.repetition_levels_byte_length();
+    return std::make_shared<parquet::DataPageV2>(
+        checked(decompress(page, levels), page), page.num_values(), page.num_nulls(), page.num_rows(), page.encoding(),
+        page.definition_levels_byte_length(), page.repetition_levels_byte_length(), page.uncompressed_size(),
+        page.is_compressed(), page.statistics());
+  }
+
+  /// Decompresses what follows the first `levels` bytes of a page, which are not compressed. A page without values, all
+  /// of them NULL, may have nothing there.
+  BufferPtr decompress(const parquet::Page& page, std::int64_t levels) {
+    if (levels < 0 || levels > page.size()) damaged();
+    const char* const values = reinterpret_cast<const char*>(page.data()) + levels;
+    const auto size = static_cast<std::size_t>(page.size() - levels);
+    std::size_t length = 0;
+    if (size > 0 && !snappy::GetUncompressedLength(values, size, &length)) damaged();
+    PARQUET_THROW_NOT_OK(buffer_->Resize(levels + static_cast<std::int64_t>(length), /*shrink_to_fit=*/false));
+    auto* const out = reinterpret_cast<char*>(buffer_->mutable_data());
+    if (levels > 0) std::memcpy(out, page.data(), static_cast<std::size_t>(levels));
+    if (size > 0 && !snappy::RawUncompress(values, size, out + levels)) damaged();
+    return buffer_;
+  }
+
+  static BufferPtr checked(BufferPtr values, const parquet::DataPage& page) {
+    if (values->size() != page.uncompressed_size()) damaged();
+    return values;
+  }
+
+  [[noreturn]] static void damaged() { throw parquet::ParquetException("a page is no data of Snappy, or cut short"); }
+
+  std::unique_ptr<parquet::PageReader> stored_;
+  std::shared_ptr<arrow::ResizableBuffer> buffer_;
+};
+
+class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
+ public:
+  SnappyRowGroup(std::shared_ptr<parquet::RowGroupReader> whole, std::shared_ptr<parquet::FileMetaData> file,
+                 std::shared_ptr<arrow::io::RandomAccessFile> input, const parquet::ReaderProperties& properties)
+      : whole_(std::move(whole)), file_(std::move(file)), input_(std::move(input)), properties_(properties) {}
+
+  const parquet::RowGroupMetaData* metadata() const override { return whole_->metadata(); }
+  const parquet::ReaderProperties* properties() const override { return &properties_; }
+
+  std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
+    const auto chunk = metadata()->ColumnChunk(leaf);
+    const std::int64_t begin = begin_of(*chunk);
+    const std::int64_t size = chunk->total_compressed_size();
+    const bool is_ours = chunk->compression() == parquet::Compression::SNAPPY && chunk->crypto_metadata() == nullptr;
+    if (!is_ours || marks_are_wrong(*file_) || begin < 0 || size < 0) return whole_->GetColumnPageReader(leaf);
+    auto stored = open_pages(properties_.GetStream(input_, begin, size), *chunk, parquet::Compression::UNCOMPRESSED,
+                             properties_, *file_, leaf);
+    return std::make_unique<SnappyPages>(std::move(stored), properties_.memory_pool());
+  }
+
+ private:
+  std::shared_ptr<parquet::RowGroupReader> whole_;
+  std::shared_ptr<parquet::FileMetaData> file_;
+  std::shared_ptr<arrow::io::RandomAccessFile> input_;
+  parquet::ReaderProperties properties_;
+};
+
+class SnappyFile final : public parquet::ParquetFileReader::Contents {
+ public:
+  SnappyFile(std::unique_ptr<Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
+             const parquet::ReaderProperties& properties)
+      : whole_(std::move(whole)), input_(std::move(input)), properties_(properties) {}
+
+  void Close() override { whole_->Close(); }
+  std::shared_ptr<parquet::FileMetaData> metadata() const override { return whole_->metadata(); }
+  std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return whole_->GetPageIndexReader(); }
+  parquet::BloomFilterReader& GetBloomFilterReader() override { return whole_->GetBloomFilterReader(); }
+
+  std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int i) override {
+    return std::make_shared<parquet::RowGroupReader>(
+        std::make_unique<SnappyRowGroup>(whole_->GetRowGroup(i), metadata(), input_, properties_));
+  }
+
+ private:
+  std::unique_ptr<Contents> whole_;
+  std::shared_ptr<arrow::io::RandomAccessFile> input_;
+  parquet::ReaderProperties properties_;
+};
+
+#endif
+
+}  // namespace
+
+std::int64_t begin_of(const parquet::ColumnChunkMetaData& chunk) {
+  const std::int64_t data = chunk.data_page_offset();
+  if (!chunk.has_dictionary_page() || chunk.dictionary_page_offset() <= 0) return data;
+  return std::min(data, chunk.dictionary_page_offset());
+}
+
+std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::InputStream> stream,
+                                                const parquet::ColumnChunkMetaData& chunk,
+                                                parquet::Compression::type codec,
+                                                const parquet::ReaderProperties& properties,
+                                                const parquet::FileMetaData& file, int leaf) {
+  const bool always_compressed = marks_are_wrong(file);
+#if ARROW_VERSION_MAJOR >= 25
+  return parquet::PageReader::Open(std::move(stream), chunk.num_values(), codec, properties,
+                                   *file.schema()->Column(leaf), always_compressed);
+#else
+  static_cast<void>(leaf);
+  return parquet::PageReader::Open(std::move(stream), chunk.num_values(), codec, properties, always_compressed);
+#endif
+}
+
+std::unique_ptr<parquet::ParquetFileReader::Contents> with_system_snappy(
+    std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
+    const parquet::ReaderProperties& properties) {
+#ifdef SKYRANK_SNAPPY
+  return std::make_unique<SnappyFile>(std::move(whole), std::move(input), properties);
+#else
+  static_cast<void>(input);
+  static_cast<void>(properties);
+  return whole;
+#endif
+}
+
+}  // namespace skyrank::datasets

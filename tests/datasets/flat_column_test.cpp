@@ -238,6 +238,27 @@ TEST_P(DamagedColumns, AreNeverAFailureOfTheProgram) {
   }
 }
 
+TEST(FlatColumns, AreRefusedWhereAPageHasAnotherLength) {
+  const TemporaryFolder folder;
+  parquet::WriterProperties::Builder properties;
+  properties.compression(arrow::Compression::SNAPPY)->disable_dictionary();
+  const auto schema = arrow::schema({arrow::field("i", arrow::int64(), false)});
+  const auto values = numbers<arrow::Int64Type>(arrow::int64(), 100, false);
+  write_file(*arrow::Table::Make(schema, {values}), folder / "t.parquet", 100, properties);
+  std::string content = test::content_of(folder / "t.parquet");
+  const std::size_t page = content.find("\xA0\x06");  // 800 bytes, as Snappy begins with
+  ASSERT_NE(page, std::string::npos);
+  for (const char low : {'\x9F', '\xA1'}) {
+    std::string damaged = content;
+    damaged[page] = low;
+    folder.write("t.parquet", damaged);
+    const auto source = open_source({folder / "t.parquet"});
+    ASSERT_NE(source, nullptr);
+    EXPECT_THAT(error_of<DataError>([&] { source->read(std::vector<std::size_t>{0}, std::vector<int>{0}); }),
+                HasSubstr("not a Parquet file that can be read, or damaged"));
+  }
+}
+
 // ------------------------------------------------------------------------------------------- answers over such files
 
 /// Queries whose keys, conditions and arguments are strings and numbers with NULLs.

@@ -531,7 +531,7 @@ struct ExportedColumn {
 };
 
 ExportedColumn export_column(const ColumnData& data, const std::string& name) {
-  exec::bring_home(data);
+  exec::copy_to_host(data);
   auto array = std::make_unique<ExportedArray>(0);
   auto schema = std::make_unique<ExportedSchema>(0);
   array->viewed = data;

@@ -85,7 +85,7 @@ Table Engine::pin(const Table& table, Pin when) const {
     if (state_->gpus.size() > 1) return exec::spread_over_gpus(*state_, table, when == Pin::now);
     const kernels::cuda::DeviceScope on_device(state_->gpu(0));
     Table pinned = exec::kept_on_device(table);
-    if (when == Pin::now) exec::bring_to_device(pinned);
+    if (when == Pin::now) exec::copy_to_device(pinned);
     return pinned;
   });
 }

@@ -183,7 +183,7 @@ Value Column::value(std::int64_t row) const {
     throw std::out_of_range("row " + std::to_string(row) + " of column '" + name_ + "', which has " +
                             std::to_string(size()) + " rows");
   }
-  exec::bring_home(data_);
+  exec::copy_to_host(data_);
   if (is_null(row)) return Null{};
   switch (data_.type.type) {
     case Type::boolean: return load_bool(data_, row);

@@ -137,7 +137,7 @@ Column lend(std::string name, const LentMemory& memory, const Lender& lender) {
   data.type = memory.type;
   data.layout = memory.layout;
   data.length = memory.length;
-  data.values = values->home();
+  data.values = values->host_copy();
   data.stride = static_cast<std::int64_t>(borrowed.width);
   if (memory.layout == Layout::bits) data.bit_offset = memory.first_bit % 8;
   if (!parts->valid.empty()) data.validity = {parts->valid.data(), memory.validity.offset % 8};

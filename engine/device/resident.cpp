@@ -212,7 +212,7 @@ std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {
 }
 
 bool is_only_here(const ColumnData& column) {
-  const DeviceValues* const lent = away(column);
+  const DeviceValues* const lent = device_only_values(column);
   return lent != nullptr && lent->device() == kernels::cuda::selected_device().ordinal;
 }
 
@@ -255,7 +255,7 @@ Table kept_on_device(const Table& table) {
   return Table(std::move(columns)).with_unsupported(table.unsupported());
 }
 
-void bring_to_device(const Table& table) {
+void copy_to_device(const Table& table) {
   std::size_t needed = 0;
   for (const Column& column : table.columns()) {
     const auto pinned = pinned_here(column.data());

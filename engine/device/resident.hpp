@@ -90,6 +90,6 @@ Residency residency_of(const std::vector<int>& columns, const Table& table, bool
 Table kept_on_device(const Table& table);
 
 /// Brings all those columns to the device, or none. Throws ResourceError with the bytes needed and available.
-void bring_to_device(const Table& table);
+void copy_to_device(const Table& table);
 
 }  // namespace skyrank::exec

@@ -64,7 +64,7 @@ auto made_there(Execution& execution, const Table& table, const std::vector<int>
     why = "the GPU has too little memory left to sort the rows";
   }
   execution.record.rules.left_out(rule, why);
-  for (const int column : columns) bring_home(table.column(column).data());
+  for (const int column : columns) copy_to_host(table.column(column).data());
   return std::nullopt;
 }
 

@@ -43,7 +43,7 @@ class Run {
  public:
   explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {
     for (const Operation& operation : program_->ir.operations()) {
-      if (operation.data != nullptr) bring_home(*operation.data);
+      if (operation.data != nullptr) copy_to_host(*operation.data);
     }
   }
 

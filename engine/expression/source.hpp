@@ -21,11 +21,11 @@ struct Source {
       : column(expression.column >= 0 ? table.column(expression.column)
                                       : evaluate_all(expression, table, wanted, "computed")),
         rows(expression.column >= 0 ? wanted : Rows{wanted.n, nullptr}) {
-    bring_home(column.data());
+    copy_to_host(column.data());
   }
 
   /// A stored column.
-  Source(Column stored, const Rows& wanted) : column(std::move(stored)), rows(wanted) { bring_home(column.data()); }
+  Source(Column stored, const Rows& wanted) : column(std::move(stored)), rows(wanted) { copy_to_host(column.data()); }
 
   Type type() const { return column.type().type; }
   const ColumnData& data() const { return column.data(); }

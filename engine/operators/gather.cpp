@@ -90,7 +90,7 @@ void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& t
 /// Takes few rows of values that are on a GPU from there; returns false where the whole column had better come.
 bool gather_from_gpu(const ColumnData& data, std::span<const RowId> rows, std::size_t width, Buffers& to) {
   constexpr std::int64_t kShareOfFew = 16;  // rows one by one cost the host about as much as so many in one piece
-  const DeviceValues* const values = away(data);
+  const DeviceValues* const values = device_only_values(data);
   if (values == nullptr) return false;
   if (data.layout == Layout::bits || data.length / kShareOfFew < static_cast<std::int64_t>(rows.size())) return false;
   Vector<RowId> taken(rows.begin(), rows.end());
@@ -112,7 +112,7 @@ void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers&
     return;
   }
   if (gather_from_gpu(data, rows, width, to)) return;
-  bring_home(data);
+  copy_to_host(data);
   if (data.layout == Layout::bits) return gather_bits(data, rows, to);
   switch (width) {
     case 1: return gather_plain<std::uint8_t>(data, rows, to);
@@ -191,8 +191,9 @@ Table gather_read(const Table& table, const std::vector<int>& read, std::span<co
   return Table(std::move(columns));
 }
 
-bool any_away(const Table& table, const std::vector<int>& columns) {
-  return std::ranges::any_of(columns, [&](int column) { return away(table.column(column).data()) != nullptr; });
+bool any_device_only(const Table& table, const std::vector<int>& columns) {
+  return std::ranges::any_of(columns,
+                             [&](int column) { return device_only_values(table.column(column).data()) != nullptr; });
 }
 
 namespace {
@@ -202,7 +203,7 @@ Column evaluate_at(const query::BoundExpression& expression, const Table& table,
                    std::string name) {
   const auto n = static_cast<std::int64_t>(rows.size());
   const std::vector<int> read = columns_of({&expression});
-  if (!any_away(table, read)) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
+  if (!any_device_only(table, read)) return evaluate_all(expression, table, {n, rows.data()}, std::move(name));
   try {
     return evaluate_all(expression, gather_read(table, read, rows), {n, nullptr}, std::move(name));
   } catch (const RowError& error) {

@@ -19,7 +19,7 @@ Table gather(const Table& table, std::span<const RowId> rows);
 Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows);
 
 /// Returns true if the values of one of the columns are on a GPU and not on the host.
-bool any_away(const Table& table, const std::vector<int>& columns);
+bool any_device_only(const Table& table, const std::vector<int>& columns);
 
 /// The values of an expression at `rows` (distinct, in any order): the stored values of a plain column, else values of
 /// the evaluation type. DataError names the lowest row on which the expression fails.

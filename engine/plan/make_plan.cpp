@@ -28,7 +28,7 @@ constexpr Rewrite kRewrites[] = {
     make_keys_on_device,      // device-keys
     group_on_device,          // device-groups
     partition_on_device,      // device-partitions
-    bring_columns_home,       // not a rule: what later rules and operators read on the host
+    copy_columns_to_host,     // not a rule: what later rules and operators read on the host
     share_device_columns,     // device-columns
     try_device_scan,          // device-scan
     fuse_ranking,             // fusion, late-filter, zone-maps, weighted-sum, raw-floats

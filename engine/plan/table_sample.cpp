@@ -123,7 +123,7 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
   const auto total = static_cast<std::size_t>(table.num_rows());
   const std::vector<RowId> rows = planner::sample_rows(total, size);
   const std::vector<int> columns = columns_looked_at(query);
-  if (any_away(table, columns)) {
+  if (any_device_only(table, columns)) {
     const Table sampled = gather_read(table, columns, rows);
     return look(query, preference, sampled, RowSet::all(sampled.num_rows()), total);
   }

@@ -31,18 +31,18 @@ void* reserve_addresses(std::size_t bytes) {
 
 DeviceValues::DeviceValues(Loan loan) : loan_(std::move(loan)) {
   if (loan_.values.bytes() == 0) {
-    is_home_ = true;
+    is_on_host_ = true;
     return;
   }
   mapped_bytes_ = whole_pages(loan_.values.bytes());
-  home_ = reserve_addresses(mapped_bytes_);
+  host_copy_ = reserve_addresses(mapped_bytes_);
 }
 
 DeviceValues::~DeviceValues() {
-  if (home_ == nullptr) return;
+  if (host_copy_ == nullptr) return;
   // A query that failed may have left kernels that still read the values.
   if (was_held_) kernels::cuda::finish_reading(device());
-  munmap(home_, mapped_bytes_);
+  munmap(host_copy_, mapped_bytes_);
 }
 
 void DeviceValues::hold() const {
@@ -54,16 +54,16 @@ void DeviceValues::wait() const {
   if (loan_.ready != nullptr) loan_.ready->wait();
 }
 
-void DeviceValues::bring_home() {
-  if (is_home()) return;
+void DeviceValues::copy_to_host() {
+  if (is_on_host()) return;
   const std::scoped_lock lock(mutex_);
-  if (is_home()) return;
+  if (is_on_host()) return;
   kernels::Charge charge(loan_.values.bytes());
-  if (mprotect(home_, mapped_bytes_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  if (mprotect(host_copy_, mapped_bytes_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
   wait();
-  kernels::cuda::fetch_borrowed(home_, loan_.values);
+  kernels::cuda::fetch_borrowed(host_copy_, loan_.values);
   charge_ = std::move(charge);
-  is_home_.store(true, std::memory_order_release);
+  is_on_host_.store(true, std::memory_order_release);
 }
 
 void DeviceValues::take_rows(std::span<const RowId> rows, void* target) const {
@@ -71,13 +71,13 @@ void DeviceValues::take_rows(std::span<const RowId> rows, void* target) const {
   kernels::cuda::fetch_borrowed(target, loan_.values, rows);
 }
 
-DeviceValues* away(const ColumnData& column) {
+DeviceValues* device_only_values(const ColumnData& column) {
   DeviceValues* const values = column.kept != nullptr ? column.kept->lent.get() : nullptr;
-  return values == nullptr || values->is_home() ? nullptr : values;
+  return values == nullptr || values->is_on_host() ? nullptr : values;
 }
 
-void bring_home(const ColumnData& column) {
-  if (DeviceValues* const values = away(column)) values->bring_home();
+void copy_to_host(const ColumnData& column) {
+  if (DeviceValues* const values = device_only_values(column)) values->copy_to_host();
 }
 
 }  // namespace skyrank::exec

@@ -17,7 +17,7 @@ namespace skyrank::exec {
 /// The values of a column that its caller has in the memory of a GPU, and the place of their copy in the host's memory.
 ///
 /// The place is there from the start, so that a column's description never changes, but it takes no memory and nobody
-/// may read it before `bring_home` has copied the values there, which happens once. Who needs a few rows only takes
+/// may read it before `copy_to_host` has copied the values there, which happens once. Who needs a few rows only takes
 /// these. Thread-safe.
 class DeviceValues {
  public:
@@ -39,7 +39,7 @@ class DeviceValues {
   const kernels::cuda::BorrowedValues& values() const { return loan_.values; }
   const std::uint8_t* validity() const { return loan_.validity; }
   /// Address of the copy in the host's memory, where the values lie one next to the other; null if there are none.
-  const void* home() const { return home_; }
+  const void* host_copy() const { return host_copy_; }
 
   /// Makes later work on the stream of the selected device wait until the values may be read.
   void hold() const;
@@ -47,27 +47,27 @@ class DeviceValues {
   void wait() const;
 
   /// Returns true once the copy may be read.
-  bool is_home() const { return is_home_.load(std::memory_order_acquire); }
+  bool is_on_host() const { return is_on_host_.load(std::memory_order_acquire); }
   /// Copies the values home unless they are. Throws kernels::cuda::Failure, and std::bad_alloc and kernels::OverLimit
   /// as all memory of a query does.
-  void bring_home();
+  void copy_to_host();
   /// Copies the values of some rows, one next to the other, to `target`; not for packed booleans.
   void take_rows(std::span<const RowId> rows, void* target) const;
 
  private:
   const Loan loan_;
   std::size_t mapped_bytes_ = 0;
-  void* home_ = nullptr;
+  void* host_copy_ = nullptr;
   std::mutex mutex_;
   kernels::Charge charge_;
-  std::atomic<bool> is_home_ = false;
+  std::atomic<bool> is_on_host_ = false;
   mutable std::atomic<bool> was_held_ = false;
 };
 
 /// Returns the values of a column if they are on a GPU and not at home; else null.
-DeviceValues* away(const ColumnData& column);
+DeviceValues* device_only_values(const ColumnData& column);
 
 /// Makes the values of a column readable for the host.
-void bring_home(const ColumnData& column);
+void copy_to_host(const ColumnData& column);
 
 }  // namespace skyrank::exec

@@ -347,8 +347,8 @@ TEST_F(BorrowedOnGpu, ColumnsAreReadWhereTheyLie) {
       EXPECT_EQ(moved_below_gather(found.plan), 0u) << to_string(found.plan);
       EXPECT_LT(found.transferred.to_device + found.transferred.from_device, kRows) << to_string(found.plan);
     }
-    EXPECT_NE(exec::away(table.column("a").data()), nullptr);
-    EXPECT_NE(exec::away(table.column("b").data()), nullptr);
+    EXPECT_NE(exec::device_only_values(table.column("a").data()), nullptr);
+    EXPECT_NE(exec::device_only_values(table.column("b").data()), nullptr);
   }
 }
 
@@ -361,7 +361,7 @@ TEST_F(BorrowedOnGpu, ColumnsComeToTheHostOnceWhereItReadsThem) {
   const Query query = Query::from("t").rank_by({low("a")}).limit(10).ties(Ties::first);
   const Result first = engine.run(query, table);
   EXPECT_EQ(first.rows, engine.run(query, Table({Column::own("a", a)})).rows);
-  EXPECT_EQ(exec::away(table.column("a").data()), nullptr);
+  EXPECT_EQ(exec::device_only_values(table.column("a").data()), nullptr);
   const Result second = engine.run(query, table);
   EXPECT_EQ(second.rows, first.rows);
   EXPECT_EQ(second.transferred, Transferred{});

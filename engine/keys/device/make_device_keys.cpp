@@ -245,7 +245,7 @@ bool are_ranks(const BoundExpression& expression) { return expression.root->type
 /// Keys of the host's making, sent to the device.
 template <class Term>
 Keys sent_keys(DeviceQueryState& device_state, const Term& term, const Table& table, const RowSet& rows) {
-  for (const int column : columns_of({&term.expression})) bring_home(table.column(column).data());
+  for (const int column : columns_of({&term.expression})) copy_to_host(table.column(column).data());
   const Keys keys = make_keys(term, table, rows.view());
   Stopwatch watch;
   Keys there = to_device(keys, rows.size());

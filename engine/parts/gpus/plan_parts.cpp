@@ -148,7 +148,7 @@ class PartsPlanner {
   /// Returns true if a caller has a column that the query reads on a GPU only: it is there as a whole.
   bool is_on_a_gpu() const {
     return std::ranges::any_of(columns_of_keys(bound_),
-                               [&](int column) { return away(table_.column(column).data()) != nullptr; });
+                               [&](int column) { return device_only_values(table_.column(column).data()) != nullptr; });
   }
 
   /// Bytes of a GPU's memory that there are for a query. Asks the driver.

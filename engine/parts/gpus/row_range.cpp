@@ -9,7 +9,7 @@
 namespace skyrank::exec {
 
 Column rows_of(const Column& column, RowId begin, RowId end) {
-  bring_home(column.data());  // a part of what a caller has on one GPU may be for another
+  copy_to_host(column.data());  // a part of what a caller has on one GPU may be for another
   ColumnData data = column.data();
   data.kept.reset();  // of all rows
   data.length = end - begin;

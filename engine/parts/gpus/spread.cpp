@@ -97,7 +97,7 @@ Table spread_over_gpus(const EngineState& engine, const Table& table, bool now) 
   for (std::size_t i = 0; const Table& part : tables_between(table, ends)) {
     const kernels::cuda::DeviceScope on_device(engine.gpu(i++));
     parts.push_back(kept_on_device(part));
-    if (now) bring_to_device(parts.back());
+    if (now) copy_to_device(parts.back());
   }
   std::vector<Column> columns;
   for (int c = 0; c < table.num_columns(); ++c) {

@@ -478,7 +478,7 @@ Column finished_column(const States& states, std::size_t a, const BoundAggregate
 }  // namespace
 
 StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
-  for (const int column : columns_of_groups(*query.group)) bring_home(part.column(column).data());
+  for (const int column : columns_of_groups(*query.group)) copy_to_host(part.column(column).data());
   const RowSlots slots = slots_of(part, query.group->columns, rows);
   const SlotStates<GroupMembers> members = find_members(slots);
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });

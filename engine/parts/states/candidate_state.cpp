@@ -65,7 +65,7 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const Table&
     const std::string name = unused_name(table);
     return rows_found(context, first_rows_query(query, name), with_row_column(table, name));
   }
-  for (const int column : columns) bring_home(table.column(column).data());
+  for (const int column : columns) copy_to_host(table.column(column).data());
   const Rows rows{table.num_rows(), nullptr};
   const RowSlots slots = slots_of(table, columns, rows);
   const SlotStates<GroupMembers> members = find_members(slots);

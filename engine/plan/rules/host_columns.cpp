@@ -9,7 +9,7 @@ namespace skyrank::exec {
 namespace {
 
 void bring_all(const std::vector<int>& columns, const Table& table) {
-  for (const int column : columns) bring_home(table.column(column).data());
+  for (const int column : columns) copy_to_host(table.column(column).data());
 }
 
 /// Columns of the table of which the host makes groups or partitions.
@@ -20,7 +20,7 @@ std::vector<int> columns_the_host_groups(const PhysicalPlan& plan) {
 
 }  // namespace
 
-void bring_columns_home(PhysicalPlan& plan, const Table& table) {
+void copy_columns_to_host(PhysicalPlan& plan, const Table& table) {
   bring_all(columns_the_host_groups(plan), table);
   if (!plan.on_device) bring_all(columns_of_keys(plan.query), table);
 }

@@ -126,7 +126,7 @@ OperatorCost device_partition_cost(double rows, double groups, double column_byt
   return {kLaunches * kCudaLaunch + kWaits * kCudaWait + rows * row * kCudaByte, 2 * rows * kPair};
 }
 
-bool finds_contenders(const PartitionedShape& shape) {
+bool selects_candidates(const PartitionedShape& shape) {
   constexpr double kMaxGroups = 65'536;
   constexpr double kMaxWanted = 256;
   constexpr double kSampledRows = 64;  // for each wanted row of a group
@@ -134,16 +134,16 @@ bool finds_contenders(const PartitionedShape& shape) {
          shape.groups * std::max(shape.wanted, 16.0) * kSampledRows <= shape.rows;
 }
 
-double contenders(const PartitionedShape& shape) {
+double candidate_rows(const PartitionedShape& shape) {
   constexpr double kStride = 80;  // rows for each that the sample looks at, and what bounds leave room for
   return std::min(shape.rows / 4, shape.groups * shape.wanted * kStride);
 }
 
 // One pass for the range of the codes, and one over both columns. The rows that are left are sorted.
-OperatorCost device_contenders_cost(const PartitionedShape& shape) {
+OperatorCost device_candidates_cost(const PartitionedShape& shape) {
   constexpr double kLaunches = 12;
   constexpr double kWaits = 3;
-  const OperatorCost sorted = device_partition_cost(contenders(shape), shape.groups, sizeof(std::uint32_t), 0);
+  const OperatorCost sorted = device_partition_cost(candidate_rows(shape), shape.groups, sizeof(std::uint32_t), 0);
   const double row = 2 * shape.column_bytes + shape.key_bytes;
   return {sorted.seconds + kLaunches * kCudaLaunch + kWaits * kCudaWait + shape.rows * row * kCudaByte,
           sorted.bytes + shape.rows * sizeof(std::uint32_t) / 4};
@@ -158,9 +158,9 @@ OperatorCost device_group_cost(const DeviceGroupingShape& shape) {
   const OperatorCost sorted = device_partition_cost(shape.rows, shape.groups, shape.column_bytes, 0);
   const double added = shape.totals * (2 * kCudaLaunch + kCudaWait + shape.rows * kSector * kCudaByte);
   const double left =
-      shape.home < shape.groups ? 12 * kCudaLaunch + kCudaWait + shape.groups * kSortedKey * kCudaByte : 0;
-  const double sent = shape.home * (kFirst + shape.totals * kTotal) * kTransferByte;
-  return {sorted.seconds + added + left + sent + shape.home * shape.columns * kHomeValue,
+      shape.host_groups < shape.groups ? 12 * kCudaLaunch + kCudaWait + shape.groups * kSortedKey * kCudaByte : 0;
+  const double sent = shape.host_groups * (kFirst + shape.totals * kTotal) * kTransferByte;
+  return {sorted.seconds + added + left + sent + shape.host_groups * shape.columns * kHomeValue,
           sorted.bytes + shape.groups * shape.totals * kTotal};
 }
 

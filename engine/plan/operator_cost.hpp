@@ -53,19 +53,19 @@ struct PartitionedShape {
 };
 
 /// Returns true if it looks for the rows that can be among these, and sorts no others.
-bool finds_contenders(const PartitionedShape& shape);
+bool selects_candidates(const PartitionedShape& shape);
 
 /// Rows that can be among them.
-double contenders(const PartitionedShape& shape);
+double candidate_rows(const PartitionedShape& shape);
 
 /// Returns the cost of finding these, and of bringing them together.
-OperatorCost device_contenders_cost(const PartitionedShape& shape);
+OperatorCost device_candidates_cost(const PartitionedShape& shape);
 
 /// Rows that a GPU is to group.
 struct DeviceGroupingShape {
   double rows = 0;
   double groups = 0;
-  double home = 0;          ///< groups that come to the host
+  double host_groups = 0;   ///< groups that come to the host
   double column_bytes = 0;  ///< bytes of a row in the columns that make the groups
   double columns = 0;       ///< columns of the table of groups
   double totals = 0;        ///< columns whose values are added up

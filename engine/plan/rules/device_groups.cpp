@@ -80,13 +80,13 @@ double rows_to_group(const PhysicalPlan& plan) {
 }
 
 /// Groups that come to the host for their ranking: all, or about as many as are wanted.
-double groups_home(const PhysicalPlan& plan) {
+double groups_on_host(const PhysicalPlan& plan) {
   const double groups = plan.operators.group->estimate.rows;
   const auto best = best_groups_of(plan.query);
   return best ? std::min(groups, static_cast<double>(best->k)) : groups;
 }
 
-OperatorCost group_cost_there(const PhysicalPlan& plan, const Table& table) {
+OperatorCost device_cost_of_groups(const PhysicalPlan& plan, const Table& table) {
   const query::BoundGroup& group = *plan.query.group;
   std::vector<int> arguments;
   for (const query::BoundAggregate& aggregate : group.aggregates) {
@@ -94,7 +94,7 @@ OperatorCost group_cost_there(const PhysicalPlan& plan, const Table& table) {
   }
   return device_group_cost({.rows = rows_to_group(plan),
                             .groups = plan.operators.group->estimate.rows,
-                            .home = groups_home(plan),
+                            .host_groups = groups_on_host(plan),
                             .column_bytes = residency_of(group.columns, table).row_bytes,
                             .columns = static_cast<double>(group.columns.size() + group.aggregates.size()),
                             .totals = static_cast<double>(arguments.size())});
@@ -122,13 +122,13 @@ PartitionedShape partitioned_shape(const PhysicalPlan& plan, const Table& table)
           .key_bytes = key_bytes(plan)};
 }
 
-OperatorCost partition_cost_there(const PartitionedShape& shape) {
-  if (finds_contenders(shape)) return device_contenders_cost(shape);
+OperatorCost device_cost_of_partitions(const PartitionedShape& shape) {
+  if (selects_candidates(shape)) return device_candidates_cost(shape);
   return device_partition_cost(shape.rows, shape.groups, shape.column_bytes, shape.key_bytes);
 }
 
 /// Seconds for partitions, keys and ranking on the CPU, which keeps the best of each partition while the rows pass.
-double seconds_here(const PhysicalPlan& plan, const Table& table) {
+double host_seconds(const PhysicalPlan& plan, const Table& table) {
   const double rows = plan.operators.partition->estimate.rows;
   const GroupingShape shape{types_of(plan.query.partition_columns, table), plan.numbering, rows, plan.segments};
   const double threads = std::max(plan.machine.threads, 1);
@@ -138,12 +138,12 @@ double seconds_here(const PhysicalPlan& plan, const Table& table) {
 }
 
 /// Seconds for the same on the GPU, and for what has to go there.
-double seconds_there(const PhysicalPlan& plan, const Table& table) {
+double device_seconds(const PhysicalPlan& plan, const Table& table) {
   const PartitionedShape partitioned = partitioned_shape(plan, table);
   const auto all = std::max(static_cast<double>(table.num_rows()), 1.0);
   double seconds = seconds_to_send(plan, table, plan.query.partition_columns) +
-                   seconds_to_filter(plan, table, partitioned.rows) + partition_cost_there(partitioned).seconds;
-  const double ranked = finds_contenders(partitioned) ? contenders(partitioned) : partitioned.rows;
+                   seconds_to_filter(plan, table, partitioned.rows) + device_cost_of_partitions(partitioned).seconds;
+  const double ranked = selects_candidates(partitioned) ? candidate_rows(partitioned) : partitioned.rows;
   const auto ranking = ranking_expressions(plan);
   const double read = residency_of(columns_of(ranking), table).row_bytes;
   seconds += device_keys_cost(ranking, read, key_bytes(plan), ranked, ranked / all).seconds;
@@ -167,10 +167,10 @@ bool pays_to_group_on_device(const PhysicalPlan& plan, const Table& table) {
   const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
   const double here = filter + plan.operators.group->estimate.ms / 1e3;
   // The host has the groups in both cases. Those of the GPU go back there for their ranking.
-  const double ranked = static_cast<double>(plan.query.ranking.size()) * groups_home(plan) * sizeof(std::int64_t) *
+  const double ranked = static_cast<double>(plan.query.ranking.size()) * groups_on_host(plan) * sizeof(std::int64_t) *
                         planner::cost::kTransferByte;
   const double there = seconds_to_send(plan, table, columns_of_groups(*plan.query.group)) +
-                       seconds_to_filter(plan, table, rows) + group_cost_there(plan, table).seconds + ranked;
+                       seconds_to_filter(plan, table, rows) + device_cost_of_groups(plan, table).seconds + ranked;
   return there < here;
 }
 
@@ -184,7 +184,7 @@ void group_on_device(PhysicalPlan& plan, const Table& table) {
   Operator& group = *plan.operators.group;
   group.device = kernels::Device::cuda;
   group.note = kSortedOnDevice;
-  predict(group, group_cost_there(plan, table));
+  predict(group, device_cost_of_groups(plan, table));
   plan.rules.applied(Rule::device_groups, "rows are sorted by the codes of their groups there");
 }
 
@@ -193,7 +193,7 @@ bool may_partition_on_device(const PhysicalPlan& plan, const Table& table) {
 }
 
 bool pays_to_partition_on_device(const PhysicalPlan& plan, const Table& table) {
-  return seconds_there(plan, table) < seconds_here(plan, table);
+  return device_seconds(plan, table) < host_seconds(plan, table);
 }
 
 void partition_on_device(PhysicalPlan& plan, const Table& table) {
@@ -204,7 +204,7 @@ void partition_on_device(PhysicalPlan& plan, const Table& table) {
   Operator& partition = *plan.operators.partition;
   partition.device = kernels::Device::cuda;
   partition.note = kSortedOnDevice;
-  predict(partition, partition_cost_there(partitioned_shape(plan, table)));
+  predict(partition, device_cost_of_partitions(partitioned_shape(plan, table)));
   plan.rules.applied(Rule::device_partitions, "rows are sorted by the codes of their partitions there");
 }
 

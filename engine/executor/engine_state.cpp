@@ -65,7 +65,7 @@ EngineState::EngineState(const EngineOptions& engine_options)
       gpus(engine_options.devices.empty() ? std::vector<int>{kernels::cuda::process_device()} : engine_options.devices),
       workers(options.threads),
       arena(workers.count()),
-      gpu_may_take_part(exec::gpu_may_take_part(options.device)),
+      may_use_gpu(exec::may_use_gpu(options.device)),
       rules(without({}, options.without)),
       memory(std::make_shared<kernels::MemoryAccount>(limit_of(options), [this] { key_cache.drop_all(); })) {
   if (auto profile = profile_of(options, warnings)) prices.emplace(std::move(*profile));
@@ -118,7 +118,7 @@ GpuUse EngineState::gpu_use(DeviceChoice device, const Rules& allowed, const std
     return GpuUse::possible;
   }
   if (device == DeviceChoice::cpu || !allowed.has(Rule::device_choice)) return GpuUse::excluded;
-  if (!gpu_may_take_part) return GpuUse::none;
+  if (!may_use_gpu) return GpuUse::none;
   if (!has_asked_driver() && !pays()) return GpuUse::postponed;
   if (!has_usable_gpu()) return GpuUse::none;
   require_known(gpus);
@@ -137,7 +137,7 @@ DeviceChoice EngineState::device_of(const Query& query) const {
 bool EngineState::uses_gpu_now(DeviceChoice device) const {
   if (device == DeviceChoice::automatic) device = options.device;
   return device == DeviceChoice::cuda ||
-         (device == DeviceChoice::automatic && gpu_may_take_part && has_asked_driver() && has_usable_gpu());
+         (device == DeviceChoice::automatic && may_use_gpu && has_asked_driver() && has_usable_gpu());
 }
 
 planner::Machine EngineState::machine(bool with_cuda) const {

@@ -64,7 +64,7 @@ struct EngineState {
   mutable tbb::task_arena arena;  // execute() may be called from several threads at once
   mutable Admission admission{arena};
   mutable Timer timer;
-  const bool gpu_may_take_part;
+  const bool may_use_gpu;
   std::optional<planner::PriceList> prices;  ///< none: those of the built-in profile
   Rules rules;
   std::shared_ptr<kernels::MemoryAccount> memory;  // outlives what is counted on it

@@ -53,7 +53,7 @@ void require_known(const std::vector<int>& ordinals) {
   }
 }
 
-bool gpu_may_take_part(DeviceChoice device) {
+bool may_use_gpu(DeviceChoice device) {
   if (device == DeviceChoice::cpu || !has_cuda_algorithms()) return false;
   return kernels::cuda::shows_gpu() || has_usable_gpu();
 }

@@ -32,7 +32,7 @@ void check_gpus(const std::vector<int>& ordinals);
 void require_known(const std::vector<int>& ordinals);
 
 /// Returns true if a GPU may take part in queries of an engine. Where the system shows a GPU, no driver is asked.
-bool gpu_may_take_part(DeviceChoice device);
+bool may_use_gpu(DeviceChoice device);
 
 /// Asks the driver, and returns true if there is a usable GPU.
 bool has_usable_gpu();

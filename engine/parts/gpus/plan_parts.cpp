@@ -125,7 +125,7 @@ class PartsPlanner {
     if (!engine_.rules_of(query_).has(Rule::device_parts)) return std::nullopt;
     query::refuse_unsupported(query_, table_.unsupported());
     bound_ = query::bind(query_, query::schema_of(table_));
-    if (device_ == DeviceChoice::automatic && !engine_.gpu_may_take_part) return std::nullopt;
+    if (device_ == DeviceChoice::automatic && !engine_.may_use_gpu) return std::nullopt;
     if (is_on_a_gpu()) return std::nullopt;
     bytes_ = row_bytes(bound_, table_);
     if (several && gains_by_shares(bound_)) {

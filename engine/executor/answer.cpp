@@ -29,7 +29,7 @@ Result answer(const EngineState& engine, const Query& query, const Table& table,
   PhysicalPlan planned = engine.plan(query, table, run);
   Execution execution(std::move(planned), run.count_work, stop);
   execution.phase = &limits.phase;
-  if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharers > 0);
+  if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharing_queries > 0);
   share_keys(execution, table, execution.device_state ? engine.device_key_cache : engine.key_cache);
   execution.timing.bind_ms = watch.lap();
   Result result = execute(execution, table);

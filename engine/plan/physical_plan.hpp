@@ -104,7 +104,7 @@ struct PhysicalPlan {
   bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions
   bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
   /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
-  int sharers = 0;
+  int sharing_queries = 0;
 };
 
 /// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.

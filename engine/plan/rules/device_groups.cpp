@@ -63,7 +63,8 @@ double seconds_to_send(const PhysicalPlan& plan, const Table& table, const std::
   for (const int column : others) {
     if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   }
-  const double unsent = residency_of(columns, table, plan.sharers > 0).unsent / std::max(1, plan.sharers);
+  const double unsent =
+      residency_of(columns, table, plan.sharing_queries > 0).unsent / std::max(1, plan.sharing_queries);
   return unsent * planner::cost::kTransferByte;
 }
 

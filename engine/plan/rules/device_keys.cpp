@@ -38,8 +38,8 @@ bool would_run_there(const PhysicalPlan& plan, const Table& table) {
 void price_on_device(PhysicalPlan& plan, const Table& table) {
   TableSample& sample = plan.sample;
   sample.preference.memory = sample.ranking.memory = kernels::Memory::device;
-  const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharers > 0).unsent;
-  (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharers);
+  const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharing_queries > 0).unsent;
+  (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharing_queries);
 }
 
 /// The columns that the device would read.
@@ -69,7 +69,7 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   }
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
-  const bool stays = pinned || plan.sharers > 0;
+  const bool stays = pinned || plan.sharing_queries > 0;
   const TableSample on_host = plan.sample;
   if (stays) price_on_device(plan, table);
   const bool there = stays && would_run_there(plan, table);
@@ -109,10 +109,10 @@ void make_keys_on_device(PhysicalPlan& plan, const Table& table) {
 
 void share_device_columns(PhysicalPlan& plan, const Table& /*table*/) {
   if (!plan.machine.cuda) return;
-  if (plan.sharers == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
+  if (plan.sharing_queries == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
   if (!plan.on_device) return plan.rules.left_out(Rule::device_columns, "keys are not made on the GPU");
   plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their way there is priced as shared by " +
-                                               std::to_string(plan.sharers) + " queries");
+                                               std::to_string(plan.sharing_queries) + " queries");
 }
 
 }  // namespace skyrank::exec

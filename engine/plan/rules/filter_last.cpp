@@ -62,8 +62,8 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
     last.filter = filter_cost(*plan.condition, last.skyline_rows, last.skyline_rows, 1);
     if (plan.on_device) {
       const auto read = columns_of(preference_expressions(plan));
-      last.statistics.unsent =
-          residency_of(read, table, plan.sharers > 0).unsent / static_cast<double>(std::max(1, plan.sharers));
+      last.statistics.unsent = residency_of(read, table, plan.sharing_queries > 0).unsent /
+                               static_cast<double>(std::max(1, plan.sharing_queries));
     }
   }
   return last;

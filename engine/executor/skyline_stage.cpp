@@ -88,7 +88,7 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
     const Operator& step = execution.plan.operators.skyline[s];
     PathDescription path = describe_path(solver.path(s, keys.steps[s].width, n));
     if (s == 0) price_all_levels(execution, path, n);
-    repeat(path, paths_taken(segments), execution.context.machine.threads);
+    price_repeated(path, partitions_to_solve(segments), execution.context.machine.threads);
     execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
     book(execution, step, reports[s], stage_ms * share);

@@ -191,7 +191,7 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
     price_at_once(path, static_cast<double>(segments.count()), static_cast<double>(segments.bounds.back()),
                   static_cast<double>(window.end(n)), static_cast<double>(widths.front()));
   } else {
-    repeat(path, paths_taken(segments), execution.context.machine.threads);
+    price_repeated(path, partitions_to_solve(segments), execution.context.machine.threads);
   }
   execution.record.of(order).path = std::move(path);
   book(execution, order, report);

@@ -21,7 +21,7 @@ using kernels::KeyWidth;
 
 /// Returns at most how many partitions have a row to compare with another: each such row is one more than there are
 /// partitions.
-double paths_taken(const PhysicalPlan& plan, double rows) {
+double partitions_to_solve(const PhysicalPlan& plan, double rows) {
   return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
 }
 
@@ -87,13 +87,13 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
                                                                : plan.sample.preference);
 }
 
-double paths_taken(const Segments& segments) {
+double partitions_to_solve(const Segments& segments) {
   double count = 0;
   for (std::int64_t s = 0; s < segments.count(); ++s) count += segments.size(s) > 1 ? 1 : 0;
   return count;
 }
 
-void repeat(PathDescription& path, double times, int threads) {
+void price_repeated(PathDescription& path, double times, int threads) {
   if (times <= 1) return;
   const double factor = times / std::min<double>(times, threads);
   path.predicted_ms *= factor;
@@ -163,7 +163,7 @@ void choose_rank_path(PhysicalPlan& plan) {
     return price_at_once(order, plan.segments, rows, static_cast<double>(window.end(largest)),
                          static_cast<double>(widths.front()));
   }
-  repeat(order, paths_taken(plan, rows), plan.machine.threads);
+  price_repeated(order, partitions_to_solve(plan, rows), plan.machine.threads);
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ void choose_paths(PhysicalPlan& plan) {
           shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
       price_levels(path, plan, n, planner::skyline_rows(shape, plan.sample.preference));
     }
-    repeat(path, paths_taken(plan, rows), plan.machine.threads);
+    price_repeated(path, partitions_to_solve(plan, rows), plan.machine.threads);
     rows = step.estimate.rows;
   }
   if (!plan.operators.rank_keys || plan.partition_top_k) return;

@@ -22,10 +22,10 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
                                                      const planner::Statistics& statistics);
 
 /// How many partitions have a row to compare with another.
-double paths_taken(const Segments& segments);
+double partitions_to_solve(const Segments& segments);
 
 /// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
-void repeat(PathDescription& path, double times, int threads);
+void price_repeated(PathDescription& path, double times, int threads);
 
 /// Levels that are found one by one by another path than the first: "from level 2 on by blocked-bitmap".
 std::string describe_lower_levels(const kernels::SkylineAlgorithm& path, std::int64_t from);

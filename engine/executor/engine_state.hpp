@@ -42,7 +42,7 @@ struct EngineState {
   /// Returns the device of a query: its own choice, or else the engine's.
   DeviceChoice device_of(const Query& query) const;
 
-  /// Returns true if a query of such a device is sure to find paths on a GPU beside those on the CPU.
+  /// Returns true if planning for this device considers paths on a GPU for certain, without starting its driver.
   bool uses_gpu_now(DeviceChoice device) const;
 
   /// Returns the GPU that work of this thread goes to: the one that it has selected, or else the engine's first.
@@ -51,10 +51,10 @@ struct EngineState {
   /// Returns one of the engine's GPUs, with its limits.
   kernels::cuda::SelectedDevice gpu(std::size_t index) const;
 
-  /// Bytes of a GPU's memory that queries may use. It exists; asks the driver.
+  /// Returns the bytes of memory that queries may use on a GPU that exists. Asks the driver.
   double gpu_bytes(const kernels::cuda::SelectedDevice& device) const;
 
-  /// Bytes that a query may take: those of the account of its thread, or else the engine's.
+  /// Returns the bytes that a query may take: the limit of its thread's account, or else the engine's.
   double max_bytes() const;
 
   EngineOptions options;
@@ -72,12 +72,12 @@ struct EngineState {
   mutable KeyCache device_key_cache{[this] { return max_device_key_bytes(); }};
 
  private:
-  /// How far a GPU is in the running for a query. `pays` is asked only while the driver has not been started.
+  /// Returns the role of a GPU in planning a query. Calls `pays` only while the driver has not been started.
   GpuUse gpu_use(DeviceChoice device, const Rules& allowed, const std::function<bool()>& pays) const;
   planner::Machine machine(bool with_cuda) const;
   const planner::PriceList& price_list() const;
 
-  /// Bytes of the GPU's memory for keys: a quarter, as long as keys are kept at all.
+  /// Returns the bytes of the GPU's memory for kept keys: a quarter, or 0 if the engine keeps none.
   std::size_t max_device_key_bytes() const;
 };
 

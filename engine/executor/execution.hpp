@@ -34,7 +34,7 @@ struct Execution {
   Work work;
   std::optional<DeviceQueryState> device_state = std::nullopt;  ///< used if filters and keys are made on the device
   KeyShare share = {};                                          ///< keys over the rows that pass the condition
-  std::string* phase = nullptr;                                 ///< says what the query is at, for a TimeoutError
+  std::string* phase = nullptr;                                 ///< current operator, for the text of a TimeoutError
 
   const query::BoundQuery& query() const { return plan.query; }
   DeviceQueryState* device() { return device_state ? &*device_state : nullptr; }

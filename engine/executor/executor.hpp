@@ -9,13 +9,13 @@
 // Runs a physical plan.
 namespace skyrank::exec {
 
-/// Lets the query have keys of earlier ones, and leave its own for later ones.
+/// Connects the query with the cache: it uses keys of earlier queries, and adds its own.
 void share_keys(Execution& execution, const Table& input, KeyCache& shared);
 
-/// Answers the query: by a shortcut where its plan has one that serves, else stage by stage.
+/// Answers the query by its plan's strategy, or by the fallback if the strategy's guess turns out wrong.
 Result execute(Execution& execution, const Table& input);
 
-/// Notes in the plan how many columns and keys were there from earlier queries.
+/// Records how many columns and keys earlier queries had left.
 void note_sharing(Execution& execution);
 
 }  // namespace skyrank::exec

@@ -168,7 +168,7 @@ class KeyColumns {
       bound_.push_back(query::bind_expression(key.expression, fields));
     }
     for (std::size_t i = 0; i < size(); ++i) fields.fields.push_back({name(i), bound_[i].type});
-    query::bind(named_, fields);  // so that mistakes in a query are told before rows that fail
+    query::bind(named_, fields);  // so that mistakes in the query are reported before rows that fail
   }
 
   const Query& query() const { return named_; }

@@ -39,7 +39,7 @@ class Limits {
   std::optional<Timer::Alarm> alarm_;
 };
 
-/// The memory of a GPU, or the limit on it, does not suffice for all rows at a time.
+/// Thrown when all rows together do not fit the memory of a GPU, or the limit on it; smaller parts may.
 class GpuMemoryError : public ResourceError {
  public:
   using ResourceError::ResourceError;

@@ -21,8 +21,8 @@ namespace {
 
 using kernels::Vector;
 
-constexpr double kLimitStep = 1.1;     // between the limits that are tried
-constexpr double kMargin = 1.15;       // between the least limit that suffices and the one that is told
+constexpr double kLimitStep = 1.1;     // ratio of successive limits that are tried
+constexpr double kMargin = 1.15;       // ratio of the reported limit to the smallest one that suffices
 constexpr double kSampleMargin = 1.3;  // the same where the need is extrapolated
 constexpr double kForcedMargin = 1.4;  // and where samples run a forced algorithm
 constexpr std::int64_t kMinSampleRows = 512;

@@ -1,6 +1,7 @@
 #include "engine/executor/shortcuts.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -28,12 +29,12 @@ std::optional<Result> rank_fused(Execution& execution, const Table& input) {
   book(execution, *operators.order, report);
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows.size());
   const Candidates all{RowSet::all(input.num_rows()), one_segment(input.num_rows())};
-  return gather(execution, {input, {}, false}, all, std::move(rows));
+  return gather(execution, {input}, all, std::move(rows));
 }
 
 namespace {
 
-/// The rows that a scan of the columns ranks, without keys in memory; nothing where it cannot.
+/// Ranks rows by a scan of the columns, without keys in memory. Returns nothing where the scan cannot.
 std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const DeviceScan& scan, const Table& input) {
   const Operator& order = *execution.plan.operators.order;
   Report report;
@@ -48,7 +49,7 @@ std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const Device
   return rows;
 }
 
-/// The rows of a ranking by keys that a scan of the columns made, filter and all.
+/// Ranks rows by keys that a scan of the columns makes; the scan filters, too.
 Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
   const Operators& operators = execution.plan.operators;
   const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
@@ -91,42 +92,51 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   }
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows->size());
   const Candidates all{RowSet::all(n), one_segment(n)};
-  return gather(execution, {input, {}, false}, all, std::move(*rows));
+  return gather(execution, {input}, all, std::move(*rows));
 }
 
-std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input) {
+namespace {
+
+/// Finds the rows that the skyline's first ones must be among, by the ranking. Nothing where scores are not comparable.
+std::optional<SkylinePrefix> find_candidates(Execution& execution, const Table& input) {
   const PhysicalPlan& plan = execution.plan;
-  const Operators& operators = plan.operators;
-  execution.record.of(operators.scan).rows = input.num_rows();
+  const Operator& prefix = *plan.operators.skyline_prefix;
   const auto path = planner::choose(*plan.selection, plan.constraints, with_memory_left(plan.machine),
                                     skyline_prefix_statistics(plan));
   Report report;
-  auto found = timed(execution, execution.timing.compute_ms, *operators.skyline_prefix, [&] {
+  auto found = timed(execution, execution.timing.compute_ms, prefix, [&] {
     return find_skyline_prefix(execution.query(), input, *plan.selection, path, fused_options(plan), execution.context,
                                report);
   });
-  execution.record.of(*operators.skyline_prefix).path = describe_path(path);
-  book(execution, *operators.skyline_prefix, report);
-  if (found) {
-    const bool all = found->all;
-    const std::size_t count = found->rows.size();
-    execution.record.of(*operators.skyline_prefix).rows = static_cast<std::int64_t>(count);
-    const auto known = std::exchange(execution.context.preference, skyline_of_prefix(plan, *plan.selection));
-    const auto share = std::exchange(execution.share, {});
-    const SourceTable source{input, {}, false};
-    const auto n = static_cast<std::int64_t>(count);
-    const Candidates best = prefer(execution, source, RowSet::listed(std::move(found->rows)), one_segment(n));
-    const Window window = window_of(execution.query());
-    if (all || best.rows.size() >= window.end(input.num_rows())) {
-      return gather(execution, source, best, rank(execution, source, best));
-    }
-    execution.context.preference = known;
-    execution.share = share;
-    execution.record.rules.left_out(Rule::skyline_top_k, "in vain: of " + std::to_string(count) + " contenders " +
-                                                             std::to_string(best.rows.size()) + " are in the skyline");
-  } else {
-    execution.record.rules.left_out(Rule::skyline_top_k, "in vain: contenders have infinite, NaN or NULL scores");
+  execution.record.of(prefix).path = describe_path(path);
+  book(execution, prefix, report);
+  if (found) execution.record.of(prefix).rows = std::ssize(found->rows);
+  return found;
+}
+
+}  // namespace
+
+std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input) {
+  const PhysicalPlan& plan = execution.plan;
+  RuleLog& rules = execution.record.rules;
+  execution.record.of(plan.operators.scan).rows = input.num_rows();
+  auto found = find_candidates(execution, input);
+  if (!found) {
+    rules.left_out(Rule::skyline_top_k, "did not help: scores are infinite, NaN or NULL");
+    return std::nullopt;
   }
+  // Statistics and keys of all rows are not those of the candidates.
+  const auto statistics = std::exchange(execution.context.preference, skyline_of_prefix(plan, *plan.selection));
+  const auto share = std::exchange(execution.share, {});
+  const std::int64_t count = std::ssize(found->rows);
+  const Candidates best = prefer(execution, {input}, RowSet::listed(std::move(found->rows)), one_segment(count));
+  if (found->all || best.rows.size() >= window_of(execution.query()).end(input.num_rows())) {
+    return gather(execution, {input}, best, rank(execution, {input}, best));
+  }
+  execution.context.preference = statistics;
+  execution.share = share;
+  rules.left_out(Rule::skyline_top_k, "did not help: of " + std::to_string(count) + " candidates " +
+                                          std::to_string(best.rows.size()) + " are in the skyline");
   return std::nullopt;
 }
 

@@ -10,14 +10,15 @@
 // Strategies that answer a query without all of its stages.
 namespace skyrank::exec {
 
-/// Returns the best rows of a table by a ranking that takes the filter and the making of keys in. Always answers.
+/// Returns the best rows of a table by one pass that filters, makes keys and ranks. Always answers.
 std::optional<Result> rank_fused(Execution& execution, const Table& input);
 
-/// Returns the best rows of a table by a ranking that scans the columns on the device, filter and all; nothing where
-/// the query is no such scan.
+/// Returns the best rows of a table by one scan of the columns on the device, which filters and ranks. Returns nothing
+/// where the scan cannot read the columns as they are.
 std::optional<Result> rank_scanned(Execution& execution, const Table& input);
 
-/// Returns the first of a skyline among the best rows of its ranking; nothing where these turn out to be too few.
+/// Returns the first rows of a skyline by looking for them among the best rows of its ranking. Returns nothing where
+/// too few of these are in the skyline.
 std::optional<Result> rank_skyline_prefix(Execution& execution, const Table& input);
 
 }  // namespace skyrank::exec

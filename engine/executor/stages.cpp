@@ -52,11 +52,11 @@ RowSet filter_rows(Execution& execution, const Table& input) {
 
 namespace {
 
-/// Makes something on the GPU of groups. Returns nothing where that cannot be done: `make` gives nothing, or there is
-/// too little memory; the host then reads `columns`.
+/// Calls `make`, which groups or partitions rows on the GPU. Where it returns nothing, or the GPU lacks memory, notes
+/// why under `rule`, copies `columns` to the host, and returns nothing.
 template <class Make>
-auto made_there(Execution& execution, const Table& table, const std::vector<int>& columns, Rule rule, const Make& make)
-    -> decltype(make()) {
+auto try_on_device(Execution& execution, const Table& table, const std::vector<int>& columns, Rule rule,
+                   const Make& make) -> decltype(make()) {
   std::string why = "the codes of a row take more than 64 bits, or the rows are more than 32 bits can number";
   try {
     if (auto made = make()) return made;
@@ -73,7 +73,7 @@ Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows
   if (execution.plan.device_groups) {
     const auto best = best_groups_of(execution.query());
     const auto make = [&] { return group_on_device(*execution.device(), columns, input, rows, best); };
-    if (auto grouped = made_there(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
+    if (auto grouped = try_on_device(execution, input, columns_of_groups(columns), Rule::device_groups, make)) {
       return std::move(*grouped);
     }
   }
@@ -83,12 +83,12 @@ Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows
 }  // namespace
 
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
-  if (!execution.query().group) return {input, {}, false};
+  if (!execution.query().group) return {input};
   const Operator& op = *execution.plan.operators.group;
   Grouped grouped =
       timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
-  execution.record.of(op).rows = grouped.of_groups.value_or(rows.size());
+  execution.record.of(op).rows = grouped.num_groups.value_or(rows.size());
   execution.record.of(op).note = grouped.numbering;
   return {std::move(grouped.table), std::move(grouped.first_rows), true};
 }
@@ -167,8 +167,8 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
 
 namespace {
 
-/// Ranks segments of keys, and records the path that was taken. Positions among the keys, or those of the row set where
-/// the device made the segments.
+/// Ranks segments of keys, and records the path that was taken. Returns positions among the keys; with `partitions`,
+/// which the device made, positions of the row set.
 Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>& keys, const Segments& segments,
                                    const DevicePartitions* partitions = nullptr) {
   const Operator& order = *execution.plan.operators.order;
@@ -214,7 +214,8 @@ std::vector<Keys> keys_of_ranking(Execution& execution, const Table& table, cons
   });
 }
 
-/// Partitions of the rows that can be among the best, where columns can be searched for these as they lie.
+/// Partitions only the rows that can be among the best. Returns nothing where the stored columns cannot be searched for
+/// these rows.
 std::optional<RankedRows> partition_best(Execution& execution, const Table& table, const RowSet& rows) {
   const BoundQuery& query = execution.query();
   const std::int64_t wanted = window_of(query).end(rows.size());
@@ -223,7 +224,7 @@ std::optional<RankedRows> partition_best(Execution& execution, const Table& tabl
     try {
       return DevicePartitions::of_best(*execution.device(), table, query.partition_columns, query.ranking, wanted);
     } catch (const kernels::cuda::OutOfMemory&) {
-      return std::nullopt;  // who partitions all rows says so, or finds room
+      return std::nullopt;  // partition_all needs less memory, or reports the lack
     }
   };
   auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition, find);
@@ -232,7 +233,7 @@ std::optional<RankedRows> partition_best(Execution& execution, const Table& tabl
   return RankedRows{std::move(*partitions), std::move(keys)};
 }
 
-/// Partitions of all rows, or of those that can be among the best by keys in memory.
+/// Makes keys of all rows, and partitions the rows, or only those that can be among the best by their keys.
 std::optional<RankedRows> partition_all(Execution& execution, const Table& table, const RowSet& rows) {
   const std::vector<int>& columns = execution.query().partition_columns;
   const std::vector<Keys> keys = keys_of_ranking(execution, table, rows, &execution.share);
@@ -246,7 +247,7 @@ std::optional<RankedRows> partition_all(Execution& execution, const Table& table
     return made;
   };
   auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition,
-                          [&] { return made_there(execution, table, columns, Rule::device_partitions, make); });
+                          [&] { return try_on_device(execution, table, columns, Rule::device_partitions, make); });
   if (!partitions) return std::nullopt;
   return RankedRows{std::move(*partitions), std::move(ordered)};
 }
@@ -296,9 +297,9 @@ std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable
 
 namespace {
 
-/// Returns the elements of `from` at some places.
+/// Returns from[places[0]], from[places[1]], ...
 template <class T>
-Vector<T> taken(const auto& from, std::span<const std::int64_t> places) {
+Vector<T> values_at(const auto& from, std::span<const std::int64_t> places) {
   Vector<T> values(places.size());
   for_each_range(static_cast<std::int64_t>(places.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
@@ -306,14 +307,14 @@ Vector<T> taken(const auto& from, std::span<const std::int64_t> places) {
   return values;
 }
 
-/// A copy for the caller.
+/// Returns a copy that the caller will own.
 template <class T>
-std::vector<T> handed_over(std::span<const T> values) {
+std::vector<T> copy_for_caller(std::span<const T> values) {
   QueryMemory::hold(values.size_bytes());
   return in_large_pages(values);
 }
 
-/// The levels of the rows at some positions, or of all candidates; none without a preference.
+/// Returns the levels of the rows at `positions`, or of all candidates; empty without a preference.
 std::vector<std::int32_t> levels_of(const Execution& execution, const Candidates& candidates,
                                     const std::optional<Vector<std::int64_t>>& positions) {
   if (!execution.plan.preference) return {};
@@ -322,14 +323,14 @@ std::vector<std::int32_t> levels_of(const Execution& execution, const Candidates
     QueryMemory::hold(n * sizeof(std::int32_t));
     return in_large_pages(n, std::int32_t{1});
   }
-  return handed_over<std::int32_t>(positions ? candidates.levels.at(*positions)
-                                             : candidates.levels.all(candidates.rows.size()));
+  return copy_for_caller<std::int32_t>(positions ? candidates.levels.at(*positions)
+                                                 : candidates.levels.all(candidates.rows.size()));
 }
 
-/// The ids of the rows of an answer.
+/// The ids of an answer's rows, in its order. A list of all candidates is viewed, not copied.
 class AnswerRows {
  public:
-  /// Takes those at some positions, or all candidates.
+  /// Takes the rows at `positions`, or all rows without them.
   AnswerRows(const RowSet& rows, std::optional<Vector<std::int64_t>> positions) : all_(rows) {
     if (positions) {
       chosen_ = rows.is_all() ? std::move(*positions) : rows.at(*positions);
@@ -356,9 +357,9 @@ Column output_column(const query::BoundOutput& output, const SourceTable& source
                      std::span<const std::int32_t> levels) {
   switch (output.kind) {
     case query::BoundOutput::Kind::row:
-      return source.grouped ? row_column(taken<RowId>(source.first_rows, rows), output.name)
+      return source.grouped ? row_column(values_at<RowId>(source.first_rows, rows), output.name)
                             : row_column(rows, output.name);
-    case query::BoundOutput::Kind::level: return Column::own(output.name, handed_over(levels));
+    case query::BoundOutput::Kind::level: return Column::own(output.name, copy_for_caller(levels));
     case query::BoundOutput::Kind::score:
     case query::BoundOutput::Kind::expression: break;
   }
@@ -378,8 +379,8 @@ Result gather(Execution& execution, const SourceTable& source, const Candidates&
     for (const query::BoundOutput& output : execution.query().outputs) {
       columns.push_back(output_column(output, source, rows.ids(), result.levels));
     }
-    result.rows = source.grouped ? handed_over<RowId>(taken<RowId>(source.first_rows, rows.ids()))
-                                 : handed_over<RowId>(rows.ids());
+    result.rows = source.grouped ? copy_for_caller<RowId>(values_at<RowId>(source.first_rows, rows.ids()))
+                                 : copy_for_caller<RowId>(rows.ids());
     return Table(std::move(columns));
   });
   execution.record.of(op).rows = result.table.num_rows();

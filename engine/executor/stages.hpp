@@ -18,18 +18,18 @@ namespace skyrank::exec {
 /// The table that the answer is taken from: the input, or what `group_by` made of it.
 struct SourceTable {
   Table table;
-  Vector<RowId> first_rows;  ///< per group; empty without `group_by`
+  Vector<RowId> first_rows = {};  ///< the first row of each group; empty without `group_by`
   bool grouped = false;
 };
 
-/// The rows still in the running, in segments that are answered apart.
+/// The rows that can still be in the answer, in segments that are answered independently.
 struct Candidates {
   RowSet rows;
   Segments segments;
-  ParetoLevels levels = {};  ///< per position; of no meaning without `prefer`
+  ParetoLevels levels = {};  ///< one for each position; unused without `prefer`
 };
 
-/// Returns the rows that pass a condition, found on the device where the query's keys are.
+/// Returns the rows that pass a condition. The filter runs on the device if the query's keys are made there.
 RowSet passing(Execution& execution, const query::BoundExpression& condition, const Table& input, const RowSet& all);
 
 /// Returns the rows that pass the query's condition; all of them where the filter comes last.
@@ -41,22 +41,22 @@ SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows);
 /// Returns the rows that `nan` and `nulls` leave.
 RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows);
 
-/// Ranks the best of each partition in one pass; nothing where the plan does not say so, or there are too many
-/// partitions or keys for it. Returns positions in the order of the answer, and the
-/// segments where it has split the rows into them nevertheless.
+/// Ranks the best rows of each partition in one pass. Returns positions in the order of the answer, or nothing where
+/// the plan does not ask for this, or there are too many partitions or keys. With too many partitions it has split the
+/// rows already, and leaves that in `segments`.
 std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
                                                     std::optional<Segments>& segments);
 
-/// Ranks partitions that the device makes; nothing where the plan does not say so, or the device cannot. Returns
-/// positions in the order of the answer.
+/// Ranks partitions that the device makes. Returns positions in the order of the answer, or nothing where the plan does
+/// not ask for this, or the device cannot.
 std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
                                                               const RowSet& rows);
 
-/// Splits the rows into segments that are answered apart, unless they are split already.
+/// Splits the rows into segments that are answered independently; returns `segments` if they are split already.
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
                         std::optional<Segments> segments);
 
-/// Returns positions in the order of the answer; nothing where that has all candidates as they come.
+/// Returns positions in the order of the answer, or nothing if the answer is all candidates in their own order.
 std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);
 
 /// Makes the answer of the rows at `positions`, or of all candidates.

@@ -67,7 +67,7 @@ class DeviceGroups {
     list_ = groups::best_groups(sorted_, value, static_cast<std::size_t>(best.k));
   }
 
-  /// Brings the first rows home, in their order. The columns of the table are made of these.
+  /// Copies the ids of the groups' first rows to the host, ascending. The group columns are gathered at these rows.
   const Vector<RowId>& find_first_rows() {
     Vector<std::int64_t> first = groups::first_places(sorted_, list_);
     first_rows_ = rows_.is_all() ? std::move(first) : rows_.at(first);
@@ -188,7 +188,7 @@ class DeviceGroups {
   const Table& table_;
   const RowSet& rows_;
   groups::SortedRows sorted_;
-  groups::GroupList list_;  // the groups that come home
+  groups::GroupList list_;  // the groups that are copied to the host
   Vector<RowId> first_rows_;
   std::map<int, kernels::cuda::DeviceArray> totals_;  // by column
 };

@@ -16,8 +16,8 @@ struct Grouped {
   Table table;               ///< the group columns (values of the first row), then the aggregates
   Vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
   std::string numbering;     ///< how rows were given the numbers of their groups, as explain shows it
-  /// The groups that there are, where those that cannot be among the best are not in the table.
-  std::optional<std::int64_t> of_groups = std::nullopt;
+  /// Number of all groups, if groups that cannot be among the best are not in the table.
+  std::optional<std::int64_t> num_groups = std::nullopt;
 };
 
 /// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all

@@ -14,10 +14,10 @@
 // The best of a skyline without the whole skyline.
 //
 // Let the first ranking term never put a row before one that dominates it. Then the rows whose score is up to some
-// limit have all their dominators among them, so the skyline of these rows, the contenders, is that part of the table's
-// skyline; and it holds the first of the ranking. If it has as many rows as are asked for, no other row matters. The
-// idea is that of sort-filter skylines (Chomicki, Godfrey, Gryz, Liang, "Skyline with Presorting", ICDE 2003) with an
-// early stop, where a selection takes the place of the sort.
+// limit, the candidates, have all their dominators among them. So the skyline of the candidates is a part of the
+// table's skyline, and it holds the first rows of the ranking. If it has as many rows as are asked for, no other row
+// matters. The idea is that of sort-filter skylines (Chomicki, Godfrey, Gryz, Liang, "Skyline with Presorting", ICDE
+// 2003) with an early stop, where a selection takes the place of the sort.
 namespace skyrank::exec {
 
 /// Returns why a query does not ask for the first of a skyline by a ranking whose first term is monotone in the
@@ -31,14 +31,15 @@ std::int64_t prefix_rows_for(std::int64_t k);
 /// The selection of `count` rows, without its data.
 kernels::TopKShape skyline_prefix_shape(const query::BoundQuery& query, const Table& table, std::int64_t count);
 
+/// The candidates: rows that include the first ones of the skyline.
 struct SkylinePrefix {
   Vector<RowId> rows;  ///< ascending
   bool all = false;    ///< true if these are all rows that pass the condition
 };
 
-/// The `shape.k` best rows by the first ranking term that pass the condition, and all that are equal to the last of
-/// them. Nothing where the last one's score is none that rows can be left out by: NULL, NaN or an infinity, for which
-/// sums are not monotone. DataError as the filter would have it.
+/// Returns the `shape.k` best rows by the first ranking term that pass the condition, and all rows equal to the last of
+/// them. Returns nothing if the last one's score is NULL, NaN or an infinity, for which sums are not monotone. Throws
+/// DataError where the filter would.
 std::optional<SkylinePrefix> find_skyline_prefix(const query::BoundQuery& query, const Table& table,
                                                  const kernels::TopKShape& shape,
                                                  const planner::Choice<kernels::TopKAlgorithm>& path,

@@ -271,7 +271,7 @@ std::shared_ptr<const void> FusedKeys::make_zone_map() const {
 
 FusedUse::Entry FusedKeys::use_of_late_filter() const {
   if (condition_ == nullptr) return {false, "there is no condition"};
-  if (can_filter_late_) return {true, "where a sample says that few rows are in the running"};
+  if (can_filter_late_) return {true, "where a sample says that few rows can be among the best"};
   return {false, "the condition or the ranking may fail on a row, which must not go unseen"};
 }
 

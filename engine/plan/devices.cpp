@@ -79,7 +79,7 @@ void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double 
   if (device != DeviceChoice::automatic || gpu == GpuUse::excluded) {
     rules.left_out(Rule::device_choice, "the device was asked for");
   } else if (gpu == GpuUse::possible) {
-    rules.applied(Rule::device_choice, "paths of both are in the running");
+    rules.applied(Rule::device_choice, "paths of both are compared");
   } else {
     rules.left_out(Rule::device_choice, gpu == GpuUse::postponed ? does_not_pay(gpu_start) : "there is no usable GPU");
   }

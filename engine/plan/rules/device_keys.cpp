@@ -29,7 +29,7 @@ bool would_run_there(const PhysicalPlan& plan, const Table& table) {
     }
     return plan.operators.rank_keys || plan.operators.skyline_keys;
   } catch (const planner::NoPath&) {
-    return false;  // told where the paths are chosen
+    return false;  // reported when paths are chosen
   }
 }
 
@@ -111,7 +111,7 @@ void share_device_columns(PhysicalPlan& plan, const Table& /*table*/) {
   if (!plan.machine.cuda) return;
   if (plan.sharing_queries == 0) return plan.rules.left_out(Rule::device_columns, "the engine was told to keep none");
   if (!plan.on_device) return plan.rules.left_out(Rule::device_columns, "keys are not made on the GPU");
-  plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their way there is priced as shared by " +
+  plan.rules.applied(Rule::device_columns, "the columns stay on the GPU; their transfer is spread over " +
                                                std::to_string(plan.sharing_queries) + " queries");
 }
 

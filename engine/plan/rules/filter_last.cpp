@@ -83,9 +83,9 @@ void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
     const double first = first_filter_cost(plan, table).seconds +
                          skyline_keys_cost(plan, table, passing, true).seconds + step_path(plan, 0, passing).seconds;
     const double with = last.keys.seconds + step_path(plan, 0, all, last.statistics).seconds + last.filter.seconds;
-    if (with > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows is dearer");
+    if (with > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows takes longer");
   } catch (const planner::NoPath&) {
-    return;  // told where the paths are chosen
+    return;  // reported when paths are chosen
   }
   operators.filter_last = true;
   plan.sample.preference = last.statistics;
@@ -95,7 +95,7 @@ void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
   operators.filter->estimate.rows = operators.skyline.back().estimate.rows;
   if (!plan.rows_on_device) operators.filter->device.reset();
   for (Operator& step : operators.skyline) step.estimate.rows = std::max(step.estimate.rows, last.skyline_rows);
-  plan.rules.applied(Rule::filter_last, "the condition keeps all that beats what it keeps, and few rows are dropped");
+  plan.rules.applied(Rule::filter_last, "every row that beats a row that passes, passes too, and few rows are dropped");
 }
 
 }  // namespace skyrank::exec

@@ -29,7 +29,7 @@ void keep_best_of_partitions(PhysicalPlan& plan, const Table& /*table*/) {
   operators.order->note = "the best of each partition are kept in one pass over the keys";
   operators.order->estimate.ms =
       operators.rank_keys->estimate.rows * kRowSeconds * 1e3 / std::max(plan.machine.threads, 1);
-  plan.rules.applied(Rule::partition_top_k, "no partition's rows have to be brought together");
+  plan.rules.applied(Rule::partition_top_k, "rows need not be sorted by partition");
 }
 
 }  // namespace skyrank::exec

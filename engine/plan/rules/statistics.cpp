@@ -15,7 +15,7 @@ void look_at_sample(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::statistics,
                        std::to_string(plan.sample.rows) + " of " + std::to_string(table.num_rows()) + " rows");
   } else {
-    plan.rules.left_out(Rule::statistics, "the query is too short for a look at a sample to pay");
+    plan.rules.left_out(Rule::statistics, "the query is too short for a sample to pay off");
   }
 }
 

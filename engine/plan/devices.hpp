@@ -10,11 +10,11 @@
 #include "engine/plan/rules.hpp"
 #include "kernels/common/problem.hpp"
 
-// The devices that a query may run on. To ask a driver for its GPUs starts it, which takes longer than most queries, so
-// that `device: auto` asks once a plan has shown that a GPU would pay.
+// The devices that a query may run on. Asking a driver for its GPUs starts it, which takes longer than most queries. So
+// `device: auto` asks only when a plan has shown that a GPU would pay.
 namespace skyrank::exec {
 
-/// How far a GPU is in the running for a query.
+/// The role of a GPU in planning a query.
 enum class GpuUse : std::uint8_t {
   none,       ///< there is no usable GPU
   excluded,   ///< the query may use the CPU alone
@@ -31,7 +31,7 @@ void check_gpus(const std::vector<int>& ordinals);
 /// Throws DeviceError where one of `ordinals` is none of the GPUs that the driver found.
 void require_known(const std::vector<int>& ordinals);
 
-/// Returns true if a GPU may take part in queries of an engine. Where the system shows a GPU, no driver is asked.
+/// Returns true if queries of an engine may use a GPU. Asks no driver where the system lists a GPU.
 bool may_use_gpu(DeviceChoice device);
 
 /// Asks the driver, and returns true if there is a usable GPU.
@@ -46,10 +46,10 @@ std::optional<kernels::Device> device_constraint(DeviceChoice device, bool cuda)
 /// Says why `device: auto` takes the CPU; empty where it compares both. `gpu_start`: seconds until a GPU could begin.
 std::string device_note(DeviceChoice device, GpuUse gpu, double gpu_start);
 
-/// Notes what became of the rule that compares devices.
+/// Notes the outcome of the rule `device-choice`.
 void note_device_choice(RuleLog& rules, DeviceChoice device, GpuUse gpu, double gpu_start);
 
-/// Bytes of the memory of a GPU, which exists. Asks the driver.
+/// Returns the bytes of memory of a GPU that exists. Asks the driver.
 double device_bytes(int ordinal);
 
 }  // namespace skyrank::exec

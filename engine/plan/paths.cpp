@@ -19,13 +19,12 @@ namespace {
 
 using kernels::KeyWidth;
 
-/// Returns at most how many partitions have a row to compare with another: each such row is one more than there are
-/// partitions.
+/// Returns an upper bound of the partitions with two rows or more, as each of them has a row beyond its first.
 double partitions_to_solve(const PhysicalPlan& plan, double rows) {
   return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
 }
 
-/// The machine with what a limit on memory leaves beside the lists of rows and the keys that a kernel reads.
+/// Returns the machine with the memory that is left for a kernel beside its keys and the operators before it.
 planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {
   planner::Machine machine = plan.machine;
   const Operators& operators = plan.operators;
@@ -40,7 +39,7 @@ planner::Choice<kernels::SkylineAlgorithm> skyline_path(const PhysicalPlan& plan
   return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
 }
 
-/// The levels below the first, as they are expected.
+/// The expected Pareto levels below the first.
 struct ExpectedLevels {
   double rows = 1;     ///< number of rows of each
   double seconds = 0;  ///< predicted time of the first of them
@@ -79,7 +78,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
   return skyline_path(plan, shape, statistics);
 }
 
-// Nothing is known of rows that are equal in the steps before.
+// Later steps compare rows that are equal in the earlier ones, of which there are no statistics.
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
   return step_path(plan, s, rows,
                    s > 0                                       ? planner::Statistics{}

@@ -21,24 +21,25 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows,
                                                      const planner::Statistics& statistics);
 
-/// How many partitions have a row to compare with another.
+/// Returns the number of partitions with two rows or more; the others need no kernel.
 double partitions_to_solve(const Segments& segments);
 
-/// The cost of a path that is taken once for each of many partitions, as many at a time as there are threads.
+/// Multiplies the predicted time of a path that runs `times` times, once for each partition, on `threads` threads.
 void price_repeated(PathDescription& path, double times, int threads);
 
-/// Levels that are found one by one by another path than the first: "from level 2 on by blocked-bitmap".
+/// Describes levels that another path than the first one's finds one by one: "from level 2 on by blocked-bitmap".
 std::string describe_lower_levels(const kernels::SkylineAlgorithm& path, std::int64_t from);
 
-/// Levels that are found at once, in the words of a plan: "from level 3 on all levels at once by sweep on cpu".
+/// Describes levels that are found together: "from level 3 on all levels at once by sweep on cpu".
 std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from);
 
-/// The cost of all levels that a query wants of `rows` rows, instead of that of a first level of `level_rows`, which
-/// the path has; says by which path the levels below are expected to be found, and from which level on at once.
+/// Replaces the predicted time of the first level, which has `level_rows` of `rows` rows, by that of all levels that
+/// the query asks for. Adds to the reason which path finds the lower levels, and from which level on they are found
+/// together.
 void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows);
 
-/// The cost of a ranking of `count` partitions at once on the device, of `rows` rows together and by one key of
-/// `key_bytes` bytes, `k` best rows of each.
+/// Replaces the predicted time by that of one launch on the device that ranks all partitions: `count` partitions with
+/// `rows` rows in all, one key of `key_bytes` bytes a row, the `k` best rows of each.
 void price_at_once(PathDescription& path, double count, double rows, double k, double key_bytes);
 
 /// Chooses paths for the estimated sizes. Throws planner::NoPath.

@@ -74,7 +74,7 @@ struct Operators {
   Operator gather;
 };
 
-/// The ways to execute a plan. A guess may turn out wrong at run time; the plan then names a fallback.
+/// The strategies to execute a plan. A strategy that relies on a guess has a fallback in the plan.
 enum class Strategy : std::uint8_t {
   stages,          ///< all operators, one after the other; always possible
   fused_ranking,   ///< the ranking filters and makes its keys in one pass over the columns
@@ -103,7 +103,8 @@ struct PhysicalPlan {
   bool device_partitions = false;              ///< the GPU partitions the rows that it ranks
   bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions
   bool rows_on_device = false;   ///< the skyline's rows stay on the device for what comes after it
-  /// Queries that share the columns which this one brings to the device, itself among them; 0: it keeps none there.
+  /// Number of queries, this one included, that share the columns which this one copies to the device; 0: they are not
+  /// kept.
   int sharing_queries = 0;
 };
 
@@ -113,7 +114,7 @@ double at_least_one(double rows, double input);
 /// Returns the rows of one partition if all partitions of `rows` rows are equally large.
 std::int64_t segment_rows(const PhysicalPlan& plan, double rows);
 
-/// Returns true if the operators after the input do not see all rows of a table.
+/// Returns true if operators read a list of rows, and not all rows of the table.
 bool is_listed(const PhysicalPlan& plan);
 
 /// Returns the width of the keys of an expression's values.
@@ -128,21 +129,21 @@ kernels::KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step);
 /// Returns the widths of the keys of the ranking's terms, before packing.
 std::vector<kernels::KeyWidth> ranking_widths(const PhysicalPlan& plan);
 
-/// Returns what the plan's rules leave a source of fused keys to use.
+/// Returns the options of fused keys that the plan's rules allow.
 FusedOptions fused_options(const PhysicalPlan& plan);
 
 /// Returns true if ranking terms that fit into 64 bits together are to become one key.
 bool packs_ranking(const PhysicalPlan& plan);
 
-/// Returns what is known of the rows that the prefix of the skyline is looked for in.
+/// Returns the statistics of the rows among which the skyline's prefix is searched.
 planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
 
-/// Returns what is assumed of the skyline of rows that a selection by the ranking leaves: that most of the whole one's
-/// rows are in it.
+/// Returns the assumed statistics of the skyline of rows that a selection by the ranking leaves: most of them are in
+/// it.
 planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection);
 
-/// Expressions that `nan` and `nulls` are about: all of the preference and the ranking but conditions of `where` terms,
-/// in which NULL means "not true".
+/// Returns the expressions to which `nan` and `nulls` apply: all of the preference and the ranking, except the
+/// conditions of `where` terms, in which NULL means "not true".
 std::vector<const query::BoundExpression*> value_expressions(const PhysicalPlan& plan);
 
 }  // namespace skyrank::exec

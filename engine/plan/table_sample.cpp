@@ -130,7 +130,7 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
   return look(query, preference, table, RowSet::listed({rows.begin(), rows.end()}), total);
 }
 
-/// Rows of a larger sample that is worth its time by what the one before told of a preference, or 0.
+/// Returns the size of a larger sample that pays off by what the smaller one says of the preference, or 0.
 std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const TableSample& seen, const Table& table,
                           const planner::Machine& machine) {
   if (!preference || seen.preference.sample == 0) return 0;

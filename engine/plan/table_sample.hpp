@@ -13,10 +13,10 @@
 // query: tables keep the result.
 namespace skyrank::exec {
 
-/// Looks at a sample of the rows, or remembers what was seen in it. Of queries with `group_by`, whose later stages work
-/// on another table, only the condition and the groups are looked at; nothing is of small inputs, and where an
-/// expression fails on a sampled row: the error is for the run to report. `guessed_share` of the rows are taken to pass
-/// the condition until a sample tells.
+/// Returns the statistics of a sample, or those that the table keeps of an earlier one. For queries with `group_by`,
+/// whose later stages work on another table, it samples only the condition and the groups. The result is empty for
+/// small inputs, and if an expression fails on a sampled row, which the run will report. `guessed_share` is the
+/// selectivity of the condition before it is sampled.
 TableSample sample_table(const query::BoundQuery& query, const std::optional<PreferencePlan>& preference,
                          const Table& table, const planner::Machine& machine, double guessed_share);
 

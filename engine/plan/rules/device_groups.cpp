@@ -68,19 +68,19 @@ double seconds_to_send(const PhysicalPlan& plan, const Table& table, const std::
   return unsent * planner::cost::kTransferByte;
 }
 
-/// Seconds for the condition on the GPU, which `rows` pass.
+/// Predicts the seconds for the condition on the GPU; `rows` pass it.
 double seconds_to_filter(const PhysicalPlan& plan, const Table& table, double rows) {
   if (plan.condition == nullptr) return 0;
   const double read = residency_of(columns_of({&*plan.query.condition}), table).row_bytes;
   return device_filter_cost(*plan.condition, read, static_cast<double>(table.num_rows()), rows).seconds;
 }
 
-/// Rows that are grouped.
+/// Returns the expected number of rows to group.
 double rows_to_group(const PhysicalPlan& plan) {
   return plan.operators.filter ? plan.operators.filter->estimate.rows : plan.operators.scan.estimate.rows;
 }
 
-/// Groups that come to the host for their ranking: all, or about as many as are wanted.
+/// Returns the number of groups that are copied to the host: all, or those that a ranking with a limit keeps.
 double groups_on_host(const PhysicalPlan& plan) {
   const double groups = plan.operators.group->estimate.rows;
   const auto best = best_groups_of(plan.query);
@@ -128,7 +128,7 @@ OperatorCost device_cost_of_partitions(const PartitionedShape& shape) {
   return device_partition_cost(shape.rows, shape.groups, shape.column_bytes, shape.key_bytes);
 }
 
-/// Seconds for partitions, keys and ranking on the CPU, which keeps the best of each partition while the rows pass.
+/// Predicts the seconds for partitions, keys and ranking on the CPU, which keeps the best rows of each partition.
 double host_seconds(const PhysicalPlan& plan, const Table& table) {
   const double rows = plan.operators.partition->estimate.rows;
   const GroupingShape shape{types_of(plan.query.partition_columns, table), plan.numbering, rows, plan.segments};
@@ -138,7 +138,7 @@ double host_seconds(const PhysicalPlan& plan, const Table& table) {
          rows * kRowSeconds / threads;
 }
 
-/// Seconds for the same on the GPU, and for what has to go there.
+/// Predicts the seconds for the same on the GPU, with the transfers to it.
 double device_seconds(const PhysicalPlan& plan, const Table& table) {
   const PartitionedShape partitioned = partitioned_shape(plan, table);
   const auto all = std::max(static_cast<double>(table.num_rows()), 1.0);

@@ -11,14 +11,14 @@
 #include "engine/operators/rank.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
 
-// Partitions that are made on the GPU, of columns as they lie there.
+// Partitions that are made on the GPU, from stored columns.
 namespace skyrank::exec {
 
 /// Returns true if the values of a column have codes on the GPU: a number, a time or a truth that lies there, or a
 /// string of a dictionary that is no longer than the column.
 bool has_codes_on_device(const ColumnData& column);
 
-/// The way in which rows are numbered by their groups or partitions there, as explain shows it.
+/// Text of explain for rows that are numbered by their groups or partitions on the GPU.
 inline constexpr const char* kSortedOnDevice = "sorted by value on the GPU";
 
 /// One code for each row, of the values of some columns that have codes there: equal where `classify` finds the values
@@ -26,7 +26,7 @@ inline constexpr const char* kSortedOnDevice = "sorted by value on the GPU";
 std::optional<Keys> codes_on_device(DeviceQueryState& device_state, const Table& table, std::span<const int> columns,
                                     const RowSet& rows);
 
-/// A ranking of which only the best rows of each segment are wanted.
+/// A ranking that keeps only the best rows of each segment.
 struct BestRows {
   kernels::KeyColumn keys;  ///< on the device, of all positions
   std::size_t k = 0;        ///< rows of a segment, and those that tie with the last of them
@@ -35,33 +35,33 @@ struct BestRows {
 /// The positions of a row set in segments of equal values, in the memory of the device.
 class DevicePartitions {
  public:
-  /// Brings the rows of each code together. Rows that cannot be among the best may be left out. Returns nothing where
+  /// Sorts the rows by their codes. May leave out rows that cannot be among the best. Returns nothing where
   /// `codes_on_device` does.
   static std::optional<DevicePartitions> of(DeviceQueryState& device_state, const Table& table,
                                             std::span<const int> columns, const RowSet& rows,
                                             const std::optional<BestRows>& best = std::nullopt);
 
-  /// The same of the rows that can be among the k best of their partitions, whose columns are read as they lie: values
-  /// become codes and keys on the way. `rows` are all of the table's. Returns nothing where columns do not lie so,
-  /// where several make the partitions, or where the search for these rows does not pay.
+  /// Sorts only rows that can be among the k best of their partitions. It reads the stored columns of all rows, and
+  /// makes codes and keys of the values in registers. Returns nothing where a column's layout does not allow that,
+  /// where several columns make the partitions, or where the search for these rows does not pay off.
   static std::optional<DevicePartitions> of_best(DeviceQueryState& device_state, const Table& table,
                                                  std::span<const int> columns,
                                                  std::span<const query::BoundRankTerm> ranking, std::int64_t k);
 
   std::int64_t count() const { return rows_.count(); }
-  /// Positions that were brought together.
+  /// Returns the number of positions that were sorted.
   std::int64_t sorted() const { return rows_.bounds.back(); }
 
   /// The segments of keys that `in_order` gives, in no particular order.
   Segments segments() const { return {rows_.bounds, {}}; }
 
-  /// Rows at the positions that `of_best` brought together, segment by segment.
+  /// Returns the rows that `of_best` sorted, segment by segment.
   RowSet row_set() const { return RowSet::on_device(sorted(), kernels::cuda::groups::ids_in_order(rows_)); }
 
   /// Key columns of these positions, segment by segment. The keys lie on the device.
   std::vector<Keys> in_order(const std::vector<Keys>& keys) const;
 
-  /// The order in which the device itself can bring an answer together.
+  /// Returns the order in which the device can gather an answer.
   DeviceOrder order() const { return {rows_.by_first, static_cast<const std::uint32_t*>(rows_.order.data())}; }
 
   /// Makes an answer of positions of keys in order, which lie segment by segment: positions of the row set, segments in

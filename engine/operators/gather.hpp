@@ -18,7 +18,7 @@ Table gather(const Table& table, std::span<const RowId> rows);
 /// The rows of a table, of which only the columns `read` have values; all others are NULL.
 Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows);
 
-/// Returns true if the values of one of the columns are on a GPU and not on the host.
+/// Returns true if a column of `columns` has its values on a GPU and not on the host.
 bool any_device_only(const Table& table, const std::vector<int>& columns);
 
 /// The values of an expression at `rows` (distinct, in any order): the stored values of a plain column, else values of

@@ -18,12 +18,12 @@ struct PartitionAnswer {
 /// most 128 rows, without a need for all ties.
 bool keeps_best_in_order(const Window& window);
 
-/// Returns true if the best rows of so many slots take no more memory than the keys of n rows, about.
+/// Returns true if the best rows of `slots` slots take about as much memory as the keys of n rows, or less.
 bool keeps_best_in_memory(const Window& window, std::int64_t slots, std::int64_t n);
 
-/// Finds the windows of the partitions that `slots` number, by one column of keys on the host, in one pass that neither
-/// sorts the rows nor brings those of a partition together: each slot keeps its best rows, and most rows lose to the
-/// last of these. The window must be one of those above. Answers as Ranker does.
+/// Finds the window of each partition in one pass over the rows, by one column of keys on the host. The rows are not
+/// sorted by partition: each slot of `slots` keeps its best rows, and most rows lose to the last of these. Requires
+/// keeps_best_in_order(window). Answers as Ranker does.
 PartitionAnswer best_of_partitions(const RowSlots& slots, const kernels::KeyColumn& keys, const Window& window);
 
 }  // namespace skyrank::exec

@@ -24,37 +24,37 @@ struct Window {
 
   bool is_all() const { return offset == 0 && !limit; }
   bool is_empty() const { return limit == 0; }
-  /// offset + limit, but at most n: the place whose ties the rule is about.
+  /// Returns offset + limit, at most n: the last place, to which the tie rule applies.
   std::int64_t end(std::int64_t n) const;
 };
 
 Window window_of(const query::BoundQuery& query);
 
-/// Key columns of a ranking, the first deciding. With `packs`, neighbouring columns that fit into 64 bits together
-/// become one. On the device if `device` is given; else they may be shared.
+/// Makes the key columns of a ranking, the most significant first. With `packs`, neighbouring columns that fit into 64
+/// bits together become one. The keys are on the device if `device` is given; else they may come from `share`.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
                                  const RowSet& rows, bool packs = true, DeviceQueryState* device = nullptr,
                                  KeyShare* share = nullptr);
 
-/// Returns true if one launch can answer the windows of `count` segments of at most `largest` rows each, with one block
-/// reading each segment: by one key column on the device.
+/// Returns true if one launch can rank `count` segments of at most `largest` rows each, by one key column on the
+/// device. Each block reads one segment.
 bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t largest);
 
-/// The order of an answer that is brought together on the device where all segments are ranked at once.
+/// The order in which one launch that ranks all segments gathers the answer on the device.
 struct DeviceOrder {
   std::span<const std::int64_t> segments;  ///< in the order of the answer
-  const std::uint32_t* places = nullptr;   ///< in device memory: what the answer has for each position
+  const std::uint32_t* places = nullptr;   ///< in device memory: the answer's value for each position
 };
 
-/// Ranks each segment by `keys` (over all positions of the row set) and cuts the window out of it. Positions in the
-/// order of the answer.
+/// Ranks each segment by `keys`, which cover all positions of the row set, and cuts the window out of it.
 class Ranker {
  public:
-  /// No segment will have more than `largest` rows. `runtime` must outlive the ranker.
+  /// No segment will have more than `largest` rows. `context` must outlive the ranker.
   Ranker(const Window& window, const ExecutionContext& context, std::int64_t largest)
       : window_(window), context_(context), chooser_(context, largest, context.ranking) {}
 
-  /// With `order`, and if `was_at_once` then says so, the answer is as that says.
+  /// Returns positions in the order of the answer. If `was_at_once` is true afterwards, the answer has been gathered by
+  /// `order`.
   Vector<std::int64_t> rank(const std::vector<Keys>& keys, const Segments& segments, Report& report,
                             const DeviceOrder& order = {});
 
@@ -65,7 +65,7 @@ class Ranker {
   const planner::Choice<kernels::TopKAlgorithm>& path(const std::vector<kernels::KeyWidth>& widths, std::int64_t n);
 
  private:
-  /// All segments in one launch, where keys are on the device and that can be; else nothing.
+  /// Ranks all segments in one launch; returns nothing if keys are not on the device, or the segments do not allow it.
   std::optional<Vector<std::int64_t>> rank_at_once(const std::vector<Keys>& keys, const Segments& segments,
                                                    Report& report, const DeviceOrder& order);
   void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end, Vector<std::int64_t>& answer,
@@ -80,24 +80,25 @@ class Ranker {
 /// The problem of ranking a table with its filter and its keys fused in, without its data.
 kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& table);
 
-/// The window of the rows that pass the condition of a query that FusedKeys fits, best first. DataError as the filter
-/// and the keys would have it, one after the other.
+/// Returns the window of the rows that pass the condition, best first, for a query that FusedKeys fits. Throws the
+/// DataError that the filter, and then the keys, would throw.
 Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
                          const planner::Choice<kernels::TopKAlgorithm>& path, const FusedOptions& options,
                          const ExecutionContext& context, Report& report);
 
-/// The window of the rows that a scan of n rows on the device lets through, best first, by a path that reads the
-/// columns once; nothing where the path is none of those, or its guess was wrong. Describes the path in `taken`.
+/// Returns the window of the rows that pass a scan on the device, best first, by a path that reads the columns once.
+/// Returns nothing if the path is not one of those, or its guess was wrong. Describes the path in `taken`.
 std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const DeviceScan& scan, const Table& table,
                                        const ExecutionContext& context, std::optional<PathDescription>& taken,
                                        Report& report);
 
-/// The window of the rows that a scan of n rows on the device let through, best first. Describes the path in `taken`.
+/// Returns the window of the rows that passed a scan of n rows on the device, best first. Describes the path in
+/// `taken`.
 Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
                            std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
                            Report& report);
 
-/// Without a ranking: the window of each segment in ascending order.
+/// Returns the window of each segment in ascending order, for queries without a ranking.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);
 
 /// The widths of the columns that make_rank_keys gives for terms of these widths.

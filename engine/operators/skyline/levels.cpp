@@ -121,7 +121,7 @@ class Leveling {
     at_once_from_ = level_ + 1;
   }
 
-  /// The end of the first levels that have `wanted` of the rows `found` together.
+  /// Returns the number of first levels that hold `wanted` of the rows `found` in all.
   static std::int32_t first_level_with(std::int64_t wanted, const Vector<std::int64_t>& found,
                                        const Vector<std::int32_t>& levels, std::int32_t max_levels) {
     Vector<std::int64_t> sizes(static_cast<std::size_t>(max_levels));

@@ -48,8 +48,8 @@ Keys make_or_share(const query::BoundPreference& term, const Table& table, const
   return share->get(name_of_keys(term.expression, high, term.nulls_first), rows.size(), make);
 }
 
-/// Positions, and all others of n, brought to the device.
-SkylineRows brought(const Vector<std::int64_t>& rows, std::int64_t n, bool with_others) {
+/// Copies positions to the device, and all other positions below n if `with_others`.
+SkylineRows rows_on_device(const Vector<std::int64_t>& rows, std::int64_t n, bool with_others) {
   const auto array = [](const Vector<std::int64_t>& list) {
     return DeviceArray(list.data(), list.size() * sizeof(std::int64_t));
   };
@@ -168,7 +168,7 @@ SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_oth
   const auto solve = keys.n > 1
                          ? kernels::cuda::skyline::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
                          : kernels::cuda::skyline::RunResident{nullptr};
-  if (solve == nullptr) return brought(run(keys, 0, 0, report), keys.n, with_others);
+  if (solve == nullptr) return rows_on_device(run(keys, 0, 0, report), keys.n, with_others);
   context_.kernel_context.check();
   const auto& chosen = path(0, keys.steps[0].width, keys.n);
   const HeldKeys held(keys.steps[0].columns, keys.n, kernels::Device::cuda);

@@ -29,20 +29,21 @@ struct SkylineKeys {
   std::vector<StepKeys> steps;
 };
 
-/// Returns true if all of them are in the device's memory.
+/// Returns true if all keys are in the device's memory.
 bool are_on_device(const SkylineKeys& keys);
 
-/// On the device if `device` is given; else `low` and `high` keys may be shared.
+/// Makes the keys of all steps: on the device if `device` is given; else keys of `low` and `high` may come from
+/// `share`.
 SkylineKeys make_skyline_keys(const PreferencePlan& plan, const Table& table, const RowSet& rows,
                               DeviceQueryState* device = nullptr, KeyShare* share = nullptr);
 
-/// The rows at `positions`, in that order; steps before `from_step` are left out.
+/// Returns the keys of the rows at `positions`, in that order, without the steps before `from_step`.
 SkylineKeys take(const SkylineKeys& keys, std::span<const std::int64_t> positions, std::size_t from_step = 0);
 
-/// The same by `count` positions of type int64 on the device, of keys that are there.
+/// Returns the same for `count` positions (int64) on the device, of keys that are there.
 SkylineKeys take(const SkylineKeys& keys, const kernels::cuda::DeviceArray& positions, std::size_t count);
 
-/// The rows [begin, end): a view that `keys` must outlive.
+/// Returns a view of the rows [begin, end), which `keys` must outlive.
 SkylineKeys slice(const SkylineKeys& keys, std::int64_t begin, std::int64_t end);
 
 /// The reports of the steps.
@@ -51,7 +52,7 @@ using StepReports = std::vector<Report>;
 /// Finds the rows that no other row is preferred to. Safe to use from many threads at once.
 class SkylineSolver {
  public:
-  /// No problem will have more than `largest` rows. `plan` and `runtime` must outlive the solver.
+  /// No problem will have more than `largest` rows. `plan` and `context` must outlive the solver.
   SkylineSolver(const PreferencePlan& plan, const ExecutionContext& context, std::int64_t largest);
 
   const ExecutionContext& context() const { return context_; }
@@ -60,8 +61,8 @@ class SkylineSolver {
   /// Positions of the best rows, ascending.
   Vector<std::int64_t> best(const SkylineKeys& keys, StepReports& reports) { return best_level(keys, 0, reports); }
 
-  /// The same of rows that are left below a Pareto level, in which the first step kept `level_above` rows; 0 if there
-  /// is none.
+  /// Returns the same for the rows below a Pareto level, in which the first step kept `level_above` rows; 0 for the
+  /// first level.
   Vector<std::int64_t> best_level(const SkylineKeys& keys, std::int64_t level_above, StepReports& reports);
 
   /// Returns true if `levels` can take these keys.
@@ -70,7 +71,8 @@ class SkylineSolver {
   /// Pareto levels, from 0, of all rows of `keys`, on the CPU; rows beyond `max_levels` get that level.
   Vector<std::int32_t> levels(const SkylineKeys& keys, std::int32_t max_levels, StepReports& reports);
 
-  /// The best rows of keys on the device, of a preference of one step, and if wanted the others, which stay there.
+  /// Returns the best rows by keys on the device, for a preference of one step; `with_others` all other rows, too. Both
+  /// lists stay on the device.
   kernels::cuda::skyline::SkylineRows best_on_device(const SkylineKeys& keys, bool with_others, Report& report);
 
   /// The path of a step for a problem of n rows.
@@ -96,7 +98,7 @@ class SkylineSolver {
   std::map<double, SkylineChooser> level_choosers_;  // by the expected size of a level
 };
 
-/// [0, n) without `rows`; both ascending.
+/// Returns the numbers of [0, n) that are not in `rows`; both ascend.
 Vector<std::int64_t> all_but(const Vector<std::int64_t>& rows, std::int64_t n);
 
 /// The shape of a step's problem with n rows.

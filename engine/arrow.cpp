@@ -385,7 +385,7 @@ struct ExportedSchema : Exported<ArrowSchema> {
   std::string metadata;  ///< encoded; empty for none
 };
 
-/// Fills what arrays and schemas have in common and hands over the ownership.
+/// Fills the members that arrays and schemas have in common, and moves the ownership to the struct.
 template <class Struct, class Content>
 Owned<Struct> finish(Struct filled, std::unique_ptr<Content> content) noexcept {
   filled.n_children = static_cast<std::int64_t>(content->children.size());

@@ -50,7 +50,7 @@ struct DecimalFormat {
   int scale = 0;
   int bits = 128;
 
-  /// The type that holds its values: with digits behind the point only, and as many as lie there.
+  /// Returns the type that holds the values. A negative scale becomes 0, with more digits before the point.
   DataType type() const {
     return DataType::decimal(std::max(precision - std::min(scale, 0), std::max(scale, 1)), std::max(scale, 0));
   }

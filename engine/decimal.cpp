@@ -25,7 +25,7 @@ int bit_width(UInt128 value) {
   return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-/// An unsigned integer of 256 bits: what products and quotients of decimals need on the way.
+/// An unsigned integer of 256 bits, for intermediate products and quotients of decimals.
 struct UInt256 {
   UInt128 high = 0;
   UInt128 low = 0;
@@ -57,7 +57,7 @@ UInt256 product(UInt128 a, std::uint64_t b) {
 /// The float64 nearest to numerator / denominator, ties to even; the denominator has at most 190 bits.
 double rounded_ratio(UInt256 numerator, UInt256 denominator) {
   if (numerator == UInt256{}) return 0;
-  // A quotient of 55 to 57 bits, whose last one also stands for all that the division left: enough to round once.
+  // The quotient has 55 to 57 bits. A remainder sets its last bit, so that one rounding to 53 bits is correct.
   constexpr int kBits = 56;
   const int shift = denominator.width() + kBits - numerator.width();
   if (shift > 0) {
@@ -217,7 +217,7 @@ std::strong_ordering order(Decimal a, Decimal b) {
   const std::optional<Int128> x = rescaled(a, scale);
   const std::optional<Int128> y = rescaled(b, scale);
   if (x && y) return *x <=> *y;
-  // Only one was brought to another scale; it is the one with the greater magnitude.
+  // Only one value was rescaled. That overflowed, so its magnitude is greater than that of the other one.
   const bool of_a = !x;
   return reversed_if(of_a == ((of_a ? a : b).unscaled < 0), std::strong_ordering::greater);
 }

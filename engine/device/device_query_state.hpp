@@ -17,7 +17,8 @@ namespace skyrank::exec {
 /// The state of one query on the device, beyond what its tables keep there. For one thread.
 class DeviceQueryState {
  public:
-  /// With `shares`, columns that are brought to the device stay there for later queries, as long as their table does.
+  /// With `shares`, columns that the query copies to the device stay there for later queries, until their table is
+  /// gone.
   explicit DeviceQueryState(bool shares = false) : shares_(shares) {}
 
   /// Returns a column's values on the device, valid until the query ends. The column must have a device form.
@@ -40,7 +41,7 @@ class DeviceQueryState {
   void add_transfer(double ms) { transfer_ms_ += ms; }
 
   bool shares() const { return shares_; }
-  /// Columns that the query read there, and how many of them earlier queries had brought.
+  /// Number of columns that the query reads on the device, and of those among them that earlier queries left there.
   std::size_t columns() const { return shared_.size(); }
   std::size_t columns_found() const { return found_; }
 

@@ -65,11 +65,11 @@ std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column);
 /// table. It has a device form, and is there once a query has asked for its values.
 std::shared_ptr<ResidentColumn> shared_on_device(const ColumnData& column);
 
-/// Returns true if a column's values are on the device that the thread has selected, where the caller has them, and not
-/// on the host.
+/// Returns true if the caller has a column's values on the device that the thread has selected, and not on the host.
 bool is_only_here(const ColumnData& column);
 
-/// The columns that the condition, the preference and the ranking read, ascending: those of the answer are the host's.
+/// Returns the columns that the condition, the preference and the ranking read, ascending. Columns that only the answer
+/// shows are read on the host.
 std::vector<int> columns_of_keys(const query::BoundQuery& query);
 
 /// The columns that make groups, and those that aggregates of these read.
@@ -86,10 +86,10 @@ struct Residency {
 };
 Residency residency_of(const std::vector<int>& columns, const Table& table, bool shares = false);
 
-/// The same table, whose columns that have a device form keep it on the selected device once a query has needed it.
+/// Returns the same table with columns that stay on the selected device once a query has copied them there.
 Table kept_on_device(const Table& table);
 
-/// Brings all those columns to the device, or none. Throws ResourceError with the bytes needed and available.
+/// Copies all those columns to the device, or none. Throws ResourceError with the bytes needed and available.
 void copy_to_device(const Table& table);
 
 }  // namespace skyrank::exec

@@ -11,9 +11,9 @@
 
 namespace skyrank::exec {
 
-/// The rows that are still in the running: all of a table's, or a list of ids, ascending (what a preference keeps on
-/// the device: ascending in each segment). Owns the list, which lies on the host, on the device, or on both once both
-/// have asked for it. A *position* is an index into a row set. Copies share the list; it is for one thread until `view`
+/// The rows that can still be in the answer: all rows of a table, or a list of ascending ids. A list that a preference
+/// leaves on the device ascends within each segment. The list is on the host, on the device, or on both once both have
+/// read it. A *position* is an index into a row set. Copies share the list. A row set is for one thread until `view`
 /// was called.
 class RowSet {
  public:
@@ -33,7 +33,7 @@ class RowSet {
   const RowId* device_ids() const;
   bool has_device_ids() const { return lists_ == nullptr || lists_->device.has_value(); }
 
-  /// The ids at some positions. Of a list on the device the whole comes to the host only where half of it is wanted.
+  /// Returns the ids at some positions. Copies a list on the device to the host only for half of its rows or more.
   Vector<RowId> at(const Vector<std::int64_t>& positions) const;
 
  private:

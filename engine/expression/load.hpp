@@ -10,7 +10,7 @@
 
 #include "engine/expression/evaluate.hpp"
 
-// Stored values of a block of rows as contiguous arrays: where they lie if they lie so, else gathered into scratch
+// Stored values of a block of rows as contiguous arrays: in place if they are contiguous, else gathered into scratch
 // memory. `scratch` has room for kBlockRows values; the block is rows[begin], ..., rows[begin + size - 1].
 namespace skyrank::exec {
 

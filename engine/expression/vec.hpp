@@ -18,7 +18,7 @@ namespace skyrank::exec {
 
 class BufferPool;
 
-/// Room for kBlockRows values of any evaluation type; goes back to its pool when it dies.
+/// Memory for kBlockRows values of any evaluation type; its destructor returns it to the pool.
 class Buffer {
  public:
   Buffer() = default;
@@ -73,7 +73,7 @@ inline Buffer::~Buffer() {
 struct Vec {
   DataType type;
   const void* data = nullptr;
-  bool constant = false;                ///< `data` is one value that stands for all rows
+  bool constant = false;                ///< `data` is one value, that of all rows
   const std::uint8_t* valid = nullptr;  ///< one byte a row, 0 = NULL; null: no NULLs
   Buffer values;                        ///< memory that `data` points into, unless that lives elsewhere
   Buffer validity;

@@ -20,8 +20,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Elements that are asked for ahead of their use. Blocks of several columns come in turn, too short for the hardware
-/// to foresee them, and between them memory would be idle.
+/// Distance of software prefetches, in elements. Blocks of several columns alternate, and are too short for the
+/// hardware's prefetcher.
 constexpr std::size_t kAhead = 2048;
 
 /// Turns floats into keys, with constants prepared for vectors.

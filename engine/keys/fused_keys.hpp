@@ -14,9 +14,9 @@ struct Program;
 /// Options of a source of fused keys. None of them changes an answer.
 struct FusedOptions {
   bool late_filter = true;   ///< filter only rows whose keys may be in the answer
-  bool zone_maps = true;     ///< skip stretches of a column by their best value
+  bool zone_maps = true;     ///< skip zones of a column by their best value
   bool weighted_sum = true;  ///< make keys of a weighted sum without interpreting it
-  bool raw_floats = true;    ///< compare the floats of a column as they lie
+  bool raw_floats = true;    ///< compare the stored floats of a column
 };
 
 /// Options that apply to one query, each with the reason why or why not.
@@ -31,9 +31,8 @@ struct FusedUse {
   Entry raw_floats;
 };
 
-/// The condition and the ranking of a query as a source of keys for a top-k kernel: what passes the condition takes
-/// part, and a key says where the value of the one ranking term stands among all values of its type. Keys order rows as
-/// those of make_keys do.
+/// A source of keys for a top-k kernel that evaluates the condition and the one ranking term of a query. Only rows that
+/// pass the condition have keys, which order rows as those of make_keys do.
 class FusedKeys final : public kernels::KeySource {
  public:
   /// `query` fits.
@@ -53,12 +52,12 @@ class FusedKeys final : public kernels::KeySource {
   bool has_filter() const override { return condition_ != nullptr; }
   bool can_filter_late() const override { return can_filter_late_ && options_.late_filter; }
   std::optional<kernels::FloatColumn> floats() const override;
-  /// Returns the zone map of a ranking by a column. It is made, and kept with the column, if most zones would not be
-  /// read with it.
+  /// Returns the zone map of a ranking by a column; null without one. Makes it, and keeps it with the column, if it is
+  /// expected to exclude most zones.
   const void* zone_map(std::size_t k) const override;
   std::unique_ptr<kernels::KeyReader> reader() const override;
 
-  /// Returns what a kernel that wants k rows may make use of. `floats` and zone maps serve only those that
+  /// Returns the options that a kernel which selects k rows can use. `floats` and zone maps serve only kernels that
   /// look for a threshold.
   FusedUse use_of(std::size_t k) const;
 

@@ -11,8 +11,8 @@
 // every number; NULL is worse than NaN, or better than all where the term says so; -0.0 equals 0.0.
 namespace skyrank::exec {
 
-/// n keys that own or share their memory, which may be that of the device: who looks at keys themselves brings them to
-/// the host first (keys/device_keys.hpp).
+/// A column of n keys that owns or shares its memory. Code that reads keys on the host copies those that are on the
+/// device first (keys/device/device_keys.hpp).
 struct Keys {
   kernels::KeyColumn column;
   std::shared_ptr<const void> owner;

@@ -87,7 +87,7 @@ class Reducer {
   std::vector<BoundPreference>& terms_;
 };
 
-/// Lays a tree out as the kernels want it: breadth first, so that children are consecutive.
+/// Lays a tree out breadth first, so that children are consecutive, as kernels require.
 SkylineStep lay_out(const Tree& tree) {
   SkylineStep step;
   std::vector<const Tree*> queue{&tree};

@@ -9,9 +9,9 @@
 
 namespace skyrank::exec {
 
-/// A score like `0.3 * a + b - 2 * c` over float32 and float64 columns without NULLs that lie contiguously, whose keys
-/// are made a block at a time. They are those of what the evaluator gives, bit for bit: the same operations in the same
-/// order, each rounded.
+/// A score like `0.3 * a + b - 2 * c` over contiguous float32 and float64 columns without NULLs. It makes keys of a
+/// block of rows in one loop. They equal the keys of the evaluator's values bit for bit: the operations are the same,
+/// in the same order, each rounded.
 class WeightedSum {
  public:
   /// Nothing if the expression is not such a sum, from left to right, of columns and products of a number and a column.

@@ -14,11 +14,11 @@
 
 namespace skyrank::exec {
 
-/// The values of a column that its caller has in the memory of a GPU, and the place of their copy in the host's memory.
+/// The values of a column that its caller has in the memory of a GPU, and the addresses of their copy on the host.
 ///
-/// The place is there from the start, so that a column's description never changes, but it takes no memory and nobody
-/// may read it before `copy_to_host` has copied the values there, which happens once. Who needs a few rows only takes
-/// these. Thread-safe.
+/// The addresses are reserved from the start, so that a column's description never changes. They have no memory, and
+/// must not be read, before `copy_to_host` has copied the values, which happens once. `take_rows` copies a few rows
+/// instead. Thread-safe.
 class DeviceValues {
  public:
   /// The memory that the caller lends, for as long as `owner` lives.
@@ -38,20 +38,20 @@ class DeviceValues {
   int device() const { return loan_.values.ordinal; }
   const kernels::cuda::BorrowedValues& values() const { return loan_.values; }
   const std::uint8_t* validity() const { return loan_.validity; }
-  /// Address of the copy in the host's memory, where the values lie one next to the other; null if there are none.
+  /// Returns the address of the copy in the host's memory, without gaps between values; null if there are no values.
   const void* host_copy() const { return host_copy_; }
 
   /// Makes later work on the stream of the selected device wait until the values may be read.
   void hold() const;
-  /// Has the host wait until the values may be read.
+  /// Blocks the calling thread until the values may be read.
   void wait() const;
 
   /// Returns true once the copy may be read.
   bool is_on_host() const { return is_on_host_.load(std::memory_order_acquire); }
-  /// Copies the values home unless they are. Throws kernels::cuda::Failure, and std::bad_alloc and kernels::OverLimit
-  /// as all memory of a query does.
+  /// Copies the values to the host, the first time it is called. Throws kernels::cuda::Failure, and std::bad_alloc and
+  /// kernels::OverLimit as all memory of a query does.
   void copy_to_host();
-  /// Copies the values of some rows, one next to the other, to `target`; not for packed booleans.
+  /// Copies the values of some rows to `target`, without gaps; not for packed booleans.
   void take_rows(std::span<const RowId> rows, void* target) const;
 
  private:
@@ -64,10 +64,10 @@ class DeviceValues {
   mutable std::atomic<bool> was_held_ = false;
 };
 
-/// Returns the values of a column if they are on a GPU and not at home; else null.
+/// Returns the values of a column that are on a GPU and not yet on the host; null for other columns.
 DeviceValues* device_only_values(const ColumnData& column);
 
-/// Makes the values of a column readable for the host.
+/// Makes the values of a column readable on the host: copies those that are on a GPU only.
 void copy_to_host(const ColumnData& column);
 
 }  // namespace skyrank::exec

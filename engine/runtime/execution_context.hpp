@@ -17,7 +17,7 @@ struct ExecutionContext {
   planner::Statistics ranking = {};
 };
 
-/// The machine as a query finds it: with no more memory than its engine's limit leaves now.
+/// Returns the machine with no more memory than the engine's limit leaves now.
 inline planner::Machine with_memory_left(planner::Machine machine) {
   if (const kernels::MemoryAccount* const account = kernels::current_account()) {
     machine.host_bytes = std::min(machine.host_bytes, static_cast<double>(account->left()));

@@ -7,8 +7,8 @@
 
 #include "kernels/common/memory.hpp"
 
-// Columns that a query makes are counted on the engine's account, like all that it allocates, but those of the answer
-// outlive it: from the end of the query on they are the caller's, and counted no more.
+// Columns that a query makes count towards the engine's limit of memory, as all its allocations do. Columns of the
+// answer outlive the query: when it ends they belong to the caller, and no longer count.
 namespace skyrank::exec {
 
 using kernels::Vector;

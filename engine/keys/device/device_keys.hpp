@@ -14,11 +14,11 @@ namespace skyrank::exec {
 Keys to_host(const Keys& keys, std::int64_t n);
 Keys to_device(const Keys& keys, std::int64_t n);
 
-/// Key columns where an algorithm can read them.
+/// Key columns in memory that an algorithm can read.
 class HeldKeys {
  public:
-  /// n keys of each of `columns`, which it views where they lie, unless they are on the device and `device` is not, or
-  /// they lie there without alignment.
+  /// Views n keys of each of `columns`. Copies them to the host if they are on the device and `device` is the CPU, and
+  /// on the device if they are not aligned.
   HeldKeys(const std::vector<Keys>& columns, std::int64_t n, kernels::Device device);
 
   std::span<const kernels::KeyColumn> columns() const { return columns_; }

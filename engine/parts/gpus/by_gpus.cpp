@@ -138,7 +138,7 @@ class GpusRun {
   std::optional<Result> answer_together() {
     TeamAnswer team = answer_as_team(state_, query_on_host(query_), table_, options_, *parts_.shares, limits_);
     if (!team.result) {
-      reason_ += "; in vain as a team: " + team.why_not;
+      reason_ += "; not as a team: " + team.why_not;
       return std::nullopt;
     }
     PlanNode node = node_of_parts(state_, table_, parts_, parts_.shares->tables.size());

@@ -154,7 +154,7 @@ class SourceRun {
       if (saw_all) throw;
       // Over the whole table, the message names the row by its place there, or there is no error.
       for (const Rule rule : kRulesOfSources) {
-        if (plan.rules.rules().has(rule)) plan.rules.left_out(rule, std::string("in vain: ") + error.what());
+        if (plan.rules.rules().has(rule)) plan.rules.left_out(rule, std::string("did not help: ") + error.what());
       }
     }
     plan.whole = query::columns_read(plan.bound);
@@ -216,7 +216,7 @@ class SourceRun {
     std::optional<UnitRows> left = rows_by_units(engine_, state_, units, source_, options_);
     read_ms_ += watch.lap();
     if (!left) {
-      plan.rules.left_out(Rule::by_units, "in vain: the units leave too many rows");
+      plan.rules.left_out(Rule::by_units, "did not help: the units leave too many rows");
       return left;
     }
     const std::size_t read = plan.units.size() - left->skipped;

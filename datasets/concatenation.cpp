@@ -72,7 +72,7 @@ class Concatenation {
     std::erase_if(columns_, [&](const std::string& name) { return has_name(unsupported_, name); });
   }
 
-  /// The columns wanted of one file: those read, and those of its folders.
+  /// Returns the requested columns of one file: those stored in it, and those of its folders `key=value`.
   TablePtr with_folder_columns(const TablePtr& stored, std::size_t file) const {
     arrow::FieldVector fields;
     std::vector<ValuesPtr> values;

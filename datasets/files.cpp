@@ -170,7 +170,7 @@ std::vector<std::string> expand(const std::string& name, const std::filesystem::
                                 FolderFiles folders) {
   if (name.empty()) throw DataError("a file name is empty", where);
   if (name == "-") return {"/dev/stdin"};
-  // Other than "not there", what keeps a file from being looked at is for the reader to find and report.
+  // Errors other than "not found" are left to the reader, which reports them.
   std::error_code error;
   if (std::filesystem::exists(base / name, error) || error) {
     return with_folders_expanded({(base / name).string()}, where, folders);

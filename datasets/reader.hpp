@@ -17,14 +17,14 @@
 
 namespace skyrank::datasets {
 
-/// Remembers what pipes gave, so that each is read once.
+/// Keeps the content of pipes, so that each is read once.
 class PipeCache;
 
-/// An empty cache, to be shared by all tables that one run reads.
+/// Makes an empty cache, which all tables that one run reads share.
 std::shared_ptr<PipeCache> make_pipe_cache();
 
-/// Called now and then while files are read, from any thread but never from two at once. `bytes_total` is the size of
-/// all files of the table; it grows when text must be read again, as when the type guessed first loses digits.
+/// Receives the progress of reading, from any thread but never from two at once. `bytes_total` is the size of all files
+/// of the table; it grows when text must be read again, such as when the type guessed first would lose digits.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct ReadOptions {
@@ -36,8 +36,8 @@ struct ReadOptions {
   bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
-  std::int64_t block_bytes = 0;                      ///< for open_source: text comes as blocks of about so many; 0: not
-  std::shared_ptr<PipeCache> pipes;                  ///< kept by whoever reads several tables; null: of this call
+  std::int64_t block_bytes = 0;      ///< for open_source: text is read in blocks of about this size; 0: as a whole
+  std::shared_ptr<PipeCache> pipes;  ///< shared by calls that read several tables; null: one for this call
   Progress progress;
   std::stop_token stop;  ///< CancelledError soon after a stop is requested
 };
@@ -48,10 +48,10 @@ struct ColumnNames {
   std::vector<UnsupportedColumn> unsupported;  ///< the others, as far as types tell
 };
 
-/// Names of the columns of the first file, without reading its data.
+/// Returns the names of the columns of the first file, without reading its data.
 ColumnNames column_names(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
 
-/// The files' rows one after the other as one table. The format goes by the extension (see format_of).
+/// Reads files as one table, their rows in the order of the files. The extension decides the format (see format_of).
 ///
 /// All files have the same set of column names; the first file gives the order. Types that differ become the narrowest
 /// type that holds both exactly (int8 and int16: int16; date and timestamp: timestamp). Where that depends on the
@@ -93,19 +93,21 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
 
-/// `read` without the rows: right names and types. Parquet and Arrow files are not read beyond their metadata.
+/// Returns the table of `read` without its rows. Parquet and Arrow files are not read beyond their metadata.
 Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
 
-/// The files as a source that is read as far as queries need it; nothing where only `read` can, as it depends on all
-/// values which types or columns the table has. The files stay open, and one that changes later is a DataError as well.
+/// Opens files as a source that is read as far as queries need it. Returns nothing if types or columns of the table
+/// depend on all values, so that only `read` can. The files stay open, and one that changes later is a DataError as
+/// well.
 ///
 /// With `options.block_bytes`, CSV and JSON lines are sources, too, unless they are compressed or come through a pipe:
-/// a first walk finds types, bounds and records, and queries parse the blocks that they need once more. Memory holds a
-/// few blocks at a time.
+/// a first pass finds types, bounds and records, and queries parse the blocks that they need again. Memory holds a few
+/// blocks at a time.
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& files,
                                           const ReadOptions& options = {});
 
-/// `read` of CSV text in memory; `name` stands for the file in messages. The text is not referenced afterwards.
+/// Reads CSV text in memory as `read` does a file; `name` is its name in messages. The text is not referenced
+/// afterwards.
 Table read_csv(std::string_view text, const std::string& name, const ReadOptions& options = {});
 
 }  // namespace skyrank::datasets

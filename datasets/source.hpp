@@ -23,22 +23,22 @@ struct LoadOptions {
   std::int64_t block_bytes = 0;                     ///< see ReadOptions
   Progress progress;
   std::stop_token stop = {};         ///< CancelledError soon after a stop is requested
-  std::shared_ptr<PipeCache> pipes;  ///< kept by whoever loads several tables; null: of this call
+  std::shared_ptr<PipeCache> pipes;  ///< shared by calls that load several tables; null: one for this call
 };
 
-/// The table that a batch describes: its files (relative to `base`) read, or its generator run. Throws as `read`,
+/// Reads the files of a batch's table, which are relative to `base`, or runs its generator. Throws as `read`,
 /// `expand_files` and `generate` do.
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
 
-/// The same as a source that is read as far as queries need it, or nothing where `load` must read it first.
+/// Opens the same table as a source that is read as far as queries need it; returns nothing where only `load` can.
 std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
                                           const LoadOptions& options = {});
 
-/// Its column names, without reading or generating rows.
+/// Returns the table's column names, without reading or generating rows.
 ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
 
-/// The table without its rows, for binding queries: right names and types. Reads CSV files (their types depend on all
-/// values), but only the metadata of Parquet and Arrow files.
+/// Returns the table without its rows, for binding queries. Reads CSV files, as their types depend on all values, but
+/// only the metadata of Parquet and Arrow files.
 Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
 
 }  // namespace skyrank::datasets

@@ -8,9 +8,8 @@
 
 namespace skyrank::datasets {
 
-/// A table of columns in normal types, imported. Columns of one chunk share their memory with the table; those of
-/// several are copied into one, and `values` lets go of each as soon as that is done. `name` stands for the table in
-/// errors.
+/// Imports a table of columns in normal types. Columns of one chunk share their memory with the result. Columns of
+/// several chunks are copied, and each is released as soon as that is done. `name` is the table's name in errors.
 Table to_skyrank(std::shared_ptr<arrow::Table> values, const std::string& name);
 
 /// The same rows as Arrow columns of one chunk, sharing memory where the layout allows.

@@ -284,7 +284,7 @@ void check_values(const arrow::ChunkedArray& values, const std::string& file, co
   check(valid, file, "damaged: column '" + column + "'");
 }
 
-// A double that stands for an integer of type T exactly. Comparison as numbers: 2^63 as a double is no int64.
+// Returns true if a double has exactly the value. It compares as numbers: 2^63 as a double is no int64.
 template <class T>
 bool is_exact(T value) {
   const auto rounded = static_cast<double>(value);

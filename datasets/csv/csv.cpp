@@ -158,7 +158,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<ar
   }
 }
 
-/// One CSV text on its way into Arrow columns. Arrow knows the columns by their number.
+/// Reads one CSV text into Arrow columns, which Arrow identifies by their number.
 class CsvReading {
  public:
   CsvReading(const CsvText& text, const ReadOptions& options, ReadMeter& meter)

@@ -33,12 +33,12 @@ using GivenTypes = std::unordered_map<std::string, std::shared_ptr<arrow::DataTy
 /// that are not UTF-8.
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options);
 
-/// The same from the first bytes of a file; nothing where these do not suffice.
+/// Returns the same from the first bytes of a file, or nothing if these do not hold the whole header.
 std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options);
 
-/// The columns of `options.columns` in that order, or all, in normal types; those without any value have Arrow's null
-/// type. Types are inferred from all values of a column but for `given` ones. `meter` expects the text once; it is told
-/// of every further walk over it.
+/// Returns the columns of `options.columns` in that order, or all, in normal types. A column without any value has
+/// Arrow's null type. Types are inferred from all values of a column unless they are `given`. `meter` expects one pass
+/// over the text, and is informed of each further one.
 std::shared_ptr<arrow::Table> csv_table(const CsvText& text, const ReadOptions& options, const GivenTypes& given,
                                         ReadMeter& meter);
 

@@ -32,10 +32,9 @@ struct CsvQuotes {
 /// fast as a walk over all fields.
 CsvQuotes look_at_quotes(std::string_view text, char delimiter);
 
-/// A walk over the records of delimited text, one at a time. It splits exactly as Arrow's parser does: a quote counts
-/// at the start of a field only, `""` inside a quoted field is a quote, a record ends at LF, CR LF or CR outside
-/// quotes, and empty lines are no records. It is for the header and for finding the line of an error; it knows lines,
-/// which the parser does not.
+/// Iterates over the records of delimited text. It splits exactly as Arrow's parser does: a quote counts only at the
+/// start of a field, `""` inside a quoted field is a quote, a record ends at LF, CR LF or CR outside quotes, and empty
+/// lines are no records. It reads the header and finds the line of an error, as the parser does not count lines.
 class CsvScanner {
  public:
   /// Starts at the beginning of `text`, whose first line has the number `first_line`. Skips a UTF-8 byte order mark in

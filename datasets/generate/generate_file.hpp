@@ -20,8 +20,8 @@ struct GenerateFileOptions {
 };
 
 /// Writes the table that generate() makes to a file, which appears complete or not at all (see write()). Two blocks of
-/// rows are in memory at a time, one that is made and one that is written. A block has 2^20 rows, which are a row group
-/// or a record batch, and half as many, a quarter and so on where memory is too small for them; rows are the same.
+/// rows are in memory: one is made while the other is written. A block is a row group or a record batch of 2^20 rows,
+/// or of 2^19, 2^18, ... rows where memory is too small. The rows do not depend on the size of blocks.
 ///
 /// ResourceError where memory is too small for blocks of 1,024 rows; else throws as generate_rows() and write() do.
 void generate_file(const GeneratorSpec& spec, const std::filesystem::path& file, Format format,

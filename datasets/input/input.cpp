@@ -52,8 +52,7 @@ class BlocksInUse {
 
   void add() {
     std::unique_lock lock(mutex_);
-    // A consumer may need more blocks before it can let go of one (a record larger than many blocks): never wait for
-    // ever.
+    // Waits with a time limit, as a consumer may need more blocks before it can release one: a record may span many.
     released_.wait_for(lock, kPatience, [&] { return blocks_ < limit_; });
     ++blocks_;
   }

@@ -42,7 +42,7 @@ class ReadMeter {
   std::uint64_t total_ = 0;
 };
 
-/// One walk over bytes that a meter expects: they count as done at its end, however many it counted on its way.
+/// One pass over bytes that a meter expects. At its end all of them count as done, however many it reported before.
 class MeteredPass {
  public:
   MeteredPass(ReadMeter& meter, std::uint64_t bytes) : meter_(meter), begin_(meter.done()), bytes_(bytes) {}

@@ -11,12 +11,12 @@
 
 namespace skyrank::datasets {
 
-/// A file of known size that Arrow reads from any place, and that reports what was read. Subclasses bring the bytes.
+/// A file of known size that Arrow reads at any offset, and that reports the bytes read. Subclasses read them.
 class RandomAccess : public arrow::io::RandomAccessFile {
  public:
   RandomAccess(std::int64_t size, BytesRead on_read);
 
-  /// Ends the reports. Tasks of Arrow may hold the file for longer than whoever listens to it lives.
+  /// Ends the reports, as tasks of Arrow may hold the file for longer than the listener lives.
   arrow::Status Close() final;
   bool closed() const final;
   arrow::Result<std::int64_t> Tell() const final { return position_; }
@@ -26,7 +26,7 @@ class RandomAccess : public arrow::io::RandomAccessFile {
   arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) final;
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) final;
   arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) final;
-  /// Reads at once, by whoever asks: a thread that cannot be started is waited for without end.
+  /// Reads in the calling thread: Arrow would wait without end for a thread that cannot be started.
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
                                                           std::int64_t bytes, bool allow_short_read) final;
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,

@@ -71,7 +71,7 @@ Value required(arrow::Result<Value> result, const std::string& uri, const Locati
 
 bool is_hidden(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
 
-/// Returns true if a file below a folder, or a folder on the way to it, is hidden.
+/// Returns true if a file below a folder, or a folder between them, is hidden.
 bool has_hidden_part(std::string_view below) {
   for (std::size_t begin = 0; begin < below.size();) {
     const std::size_t end = std::min(below.find('/', begin), below.size());

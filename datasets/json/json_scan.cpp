@@ -9,7 +9,7 @@
 namespace skyrank::datasets {
 namespace {
 
-/// The text that a string token stands for.
+/// Returns the text of a string token, its escapes replaced.
 std::string unescaped(std::string_view token) {
   if (token.find('\\') == std::string_view::npos) return std::string(token);
   const auto parsed = nlohmann::json::parse("\"" + std::string(token) + "\"", nullptr, /*allow_exceptions=*/false);

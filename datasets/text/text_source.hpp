@@ -14,9 +14,9 @@
 #include "datasets/input/input_file.hpp"
 #include "datasets/reader.hpp"
 
-// Files of text as sources whose units are blocks of whole records. A first walk over the text finds where the blocks
-// end and which types the columns have; queries then parse the blocks and the columns that they need again. Memory
-// holds a few blocks at a time, at the price of parsing twice.
+// Files of text as sources whose units are blocks of whole records. A first pass over the text finds the ends of the
+// blocks and the types of the columns; queries then parse the blocks and columns that they need again. Memory holds a
+// few blocks at a time, at the price of parsing twice.
 namespace skyrank::datasets {
 
 /// Some consecutive records of a file.

@@ -70,7 +70,8 @@ class TemporaryFiles {
   bool ended_ = false;
 };
 
-/// Never destroyed, as the process may end at any time, and made without allocating, as it may end for want of memory.
+/// Returns the one list of temporary files. It is never destroyed, as the process may end at any time, and is made
+/// without allocating, as the process may be out of memory.
 TemporaryFiles& temporary_files() {
   alignas(TemporaryFiles) static std::byte storage[sizeof(TemporaryFiles)];
   static TemporaryFiles& files = *new (storage) TemporaryFiles;

@@ -14,7 +14,7 @@
 namespace skyrank::datasets {
 namespace {
 
-/// Rows that become text at a time: fewer where there are many columns, as several texts are in memory.
+/// Returns the number of rows that become one text: fewer for many columns, as several texts are in memory.
 std::int64_t rows_per_text(const Table& block) {
   constexpr std::int64_t kCells = 16'384;
   return std::clamp<std::int64_t>(kCells / std::max(block.num_columns(), 1), 64, 4096);

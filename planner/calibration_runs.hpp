@@ -10,11 +10,11 @@
 #include "planner/choose.hpp"
 #include "planner/price_list.hpp"
 
-// Measured runs as they lie in planner/data: enough to price each again by today's models, without the data that it ran
-// on.
+// Measured runs, as planner/data stores them. A run has all that the current models need to price it again, without the
+// data that it ran on.
 namespace skyrank::planner {
 
-/// A run is stopped when it has taken so many times as long as the best one, and this many seconds at least.
+/// A run is stopped when it takes kHopeless times as long as the best one, and kMinStopped seconds at least.
 inline constexpr double kHopeless = 6;
 inline constexpr double kMinStopped = 0.05;
 

@@ -278,7 +278,7 @@ std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   return forced ? "asked for" : "the only one that fits";
 }
 
-/// Returns what stands in the way of the algorithms that support the problem, for the message that there is no path.
+/// Lists the obstacles of the algorithms that support the problem, for the message that there is no path.
 std::string obstacles(const std::vector<Considered>& others, const Constraints& constraints, bool forced) {
   std::string text;
   for (const Considered& it : others) {

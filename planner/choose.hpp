@@ -12,29 +12,31 @@
 #include "planner/cost/terms.hpp"
 #include "planner/statistics.hpp"
 
-// Chooses a path for a problem: every registered algorithm that supports it and is no reference is priced by its cost
-// model, the cheapest wins, and the others are kept with the reason they lost.
+// Chooses a path for a problem. Cost models price every registered algorithm that supports the problem and is no
+// reference. The cheapest wins; the others are kept with the reason why they lost.
 namespace skyrank::planner {
 
 class PriceList;
 
-/// Choices that the caller insists on.
+/// Choices that the caller forces.
 struct Constraints {
   std::optional<kernels::Device> device;
   std::vector<std::string> algorithms;  ///< forced names, of any problem kind; those of other kinds are ignored
-  cost::Values parameters;              ///< win over those that the planner would take
+  cost::Values parameters;              ///< values that replace those that the planner would take
 };
 
+/// An algorithm of the registry, with its price or the reason why it cannot run.
 struct Considered {
   std::string_view algorithm = {};     ///< registered name
-  std::optional<double> seconds = {};  ///< predicted; none: it may not be taken
-  std::string obstacle = {};           ///< why not
+  std::optional<double> seconds = {};  ///< predicted; none: it cannot run
+  std::string obstacle = {};           ///< why it cannot run
   double times = 0;                    ///< `seconds` over those of the chosen path
 
-  /// Why it lost, in words.
+  /// Returns why it lost, as explain prints it.
   std::string reason() const;
 };
 
+/// The chosen path of a problem, and all other algorithms that were considered.
 template <class Algorithm>
 struct Choice {
   const Algorithm* algorithm = nullptr;
@@ -49,8 +51,8 @@ struct Choice {
 struct Machine {
   int threads = 1;
   bool cuda = false;
-  /// Memory that a query may take on the host. It takes no more, whatever is predicted: if nothing fits, the path that
-  /// needs least is tried.
+  /// Bytes that a query may take on the host. Counting enforces the limit, whatever is predicted: if no path fits, the
+  /// one that needs least memory is tried.
   double host_bytes = std::numeric_limits<double>::infinity();
   double device_bytes = std::numeric_limits<double>::infinity();  ///< memory of the GPU
   double cuda_start = 0;              ///< seconds to start a GPU, or a query's share of them; part of every path there
@@ -64,13 +66,13 @@ Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, con
 Choice<kernels::TopKAlgorithm> choose(const kernels::TopKShape& shape, const Constraints& constraints,
                                       const Machine& machine, const Statistics& statistics = {});
 
-/// Why there is no path; the engine turns it into a BindError.
+/// Thrown when there is no path, with the reason; the engine turns it into a BindError.
 struct NoPath {
   std::string reason;
 };
 
-/// Predicted seconds of an algorithm by its cost model, with the given parameters and the defaults of others. Every
-/// registered algorithm has a model; a test sees to it.
+/// Predicts the seconds of an algorithm by its cost model, with the given parameters and the defaults of others. Every
+/// registered algorithm has a model, which a test enforces.
 double predict(const kernels::SkylineAlgorithm& algorithm, const kernels::SkylineShape& shape, const Machine& machine,
                const Statistics& statistics = {}, const cost::Values& values = {});
 double predict(const kernels::TopKAlgorithm& algorithm, const kernels::TopKShape& shape, const Machine& machine,
@@ -83,20 +85,21 @@ cost::Cost cost_of(std::string_view algorithm, const kernels::SkylineShape& shap
 cost::Cost cost_of(std::string_view algorithm, const kernels::TopKShape& shape, const Machine& machine,
                    const Statistics& statistics = {}, const cost::Values& values = {});
 
-/// Parameters that the planner prices for an algorithm, `given` ones among all of them; at least one set.
+/// Returns the sets of parameters that the planner prices for an algorithm, at least one; each includes the `given`
+/// ones.
 std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::SkylineShape& shape,
                                             const cost::Values& given = {});
 std::vector<cost::Values> priced_parameters(std::string_view algorithm, const kernels::TopKShape& shape,
                                             const cost::Values& given = {});
 
-/// Sum of count times seconds.
+/// Returns the sum of count times seconds over the terms.
 double seconds_of(const cost::Cost& cost);
 
-/// The same without transfers to a device and from it: what the events of a device time.
+/// Returns the same without transfers to and from a device, which the events of a device do not time.
 double seconds_on_device(const cost::Cost& cost);
 
-/// Returns about what choose() would predict, in a fraction of its time: the least of the algorithms that it would
-/// price, with default parameters and whatever memory they take.
+/// Returns about the seconds that choose() would predict, in a fraction of its time: the minimum over the algorithms
+/// that it would price, with default parameters, regardless of memory.
 double expected_seconds(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& statistics = {});
 double expected_seconds(const kernels::TopKShape& shape, const Machine& machine, const Statistics& statistics = {});
 

@@ -10,17 +10,17 @@ namespace skyrank::planner {
 
 struct Machine;
 
-/// How the skyline of a preference's rows grows with their number, from the skylines of nested samples. Its size is
-/// that of independent data of `dims` dimensions, a real number: correlated data have fewer than their columns,
-/// anticorrelated data more.
+/// The growth of a skyline with the number of rows, estimated from the skylines of nested samples. The skyline is as
+/// large as that of independent data of `dims` dimensions, a real number: less than the number of columns for
+/// correlated data, more for anticorrelated data.
 struct SkylineGrowth {
   double sample = 0;  ///< rows of the largest sample
   double dims = 1;    ///< its effective number of dimensions, at least 1
-  double drift = 0;   ///< by which that changes when the rows become e times as many
+  double drift = 0;   ///< change of `dims` when the number of rows grows by a factor of e
 
-  /// Expected number of skyline rows among n.
+  /// Returns the expected number of skyline rows among n.
   double rows(double n) const;
-  /// By which power of the number of rows the skyline grows around n.
+  /// Returns the exponent p of the growth around n: the skyline is proportional to n^p.
   double exponent(double n) const;
 
   bool operator==(const SkylineGrowth&) const = default;
@@ -29,12 +29,12 @@ struct SkylineGrowth {
 /// The properties of a problem's rows besides their shape. The defaults hold where nothing is known: independent values
 /// without ties in random order.
 struct Statistics {
-  std::size_t sample = 0;                          ///< rows that were looked at; 0: none, the rest is assumed
+  std::size_t sample = 0;                          ///< rows sampled; 0: none, the other members are assumptions
   kernels::Memory memory = kernels::Memory::host;  ///< place of the keys
   double unsent = 0;   ///< bytes of the table's columns that have to go to a GPU before keys can be made of them there
   double scanned = 0;  ///< bytes of a row in the columns that a scan on a GPU reads in place of keys; 0: there are keys
   double scored = 0;   ///< the columns of the score among them. A ranking in one pass reads these of all rows, and the
-                       ///< others only for rows whose score is in the running; 0: all belong to the score
+                       ///< others only for rows whose score can be among the best; 0: all belong to the score
   double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
 
   // Of a ranking, by its first key column.
@@ -54,33 +54,32 @@ struct Statistics {
   double level_rows = 0;   ///< rows of the Pareto level that is looked for; 0: that of the growth above
 };
 
-/// Expected skyline rows of a problem, by its statistics or, without any, for independent values. Deeper Pareto levels
-/// have more rows than the first one, which samples tell about: their size is given.
+/// Returns the expected skyline rows of a problem, by its statistics or, without any, for independent values. The size
+/// of a deeper Pareto level is given in the statistics, as samples only describe the first one.
 double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics);
 
-/// Returns how many rows to expect in a Pareto level below one of `level_above` rows, for `Statistics::level_rows`; 0
-/// where the path of the first level, of which `first` tells, serves as well: the levels are hardly larger, or the rows
-/// so few that any path takes less time than a choice among them.
+/// Returns the expected rows of a Pareto level below one of `level_above` rows, for `Statistics::level_rows`. Returns 0
+/// if the path of the first level, which `first` describes, is good enough: the levels are hardly larger, or the rows
+/// so few that any path takes less time than choosing one.
 double level_rows_below(const kernels::SkylineShape& shape, const Statistics& first, double level_above);
 
-/// Share of rows that a prefilter leaves; without statistics a guess for independent values.
+/// Returns the share of rows that a prefilter leaves; without statistics a guess for independent values.
 double surviving_share(const kernels::SkylineShape& shape, const Statistics& statistics);
 
-/// Looks at the rows of a skyline problem's sample: `sample` holds m rows, drawn from n at random or evenly, in the
-/// order of rows. Skylines are taken of it and of its quarters.
+/// Describes n rows of a skyline problem by a sample: rows drawn at random or evenly, in the order of row ids. Computes
+/// the skylines of the sample and of its quarters.
 Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_t n);
 
-/// The same for a ranking of n rows whose answer is k long.
+/// Describes n rows of a ranking by a sample, for an answer of k rows.
 Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, std::size_t k);
 
-/// Positions of a sample of about m of n rows, ascending: runs of four neighbours, evenly spread, from a place in each
-/// stretch that a fixed hash picks, so that periods in the data do not matter.
+/// Returns the positions of a sample of about m of n rows, ascending: runs of four neighbours, one in each of evenly
+/// spaced intervals. A fixed hash picks the place in the interval, so that periods in the data do not matter.
 std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
 
-/// How many rows of a problem are worth looking at before a path is chosen: such that this takes no more than half a
-/// hundredth of what the problem is expected to take, or 20 us (10 of a ranking), which is spent once a table and
-/// query. 0 where there are too few rows for a sample. Of a preference a small sample comes first, and then perhaps a
-/// larger one instead: `seen` is what the small one told; 0 then says that it is enough.
+/// Returns how many rows to sample before a path is chosen. Sampling takes at most 0.5 % of the expected time of the
+/// problem, or 20 us (10 us for a ranking), once for each table and query. Returns 0 for too few rows. For a preference
+/// a small sample comes first; `seen` describes it, and the result is the size of a larger one, or 0 if it is enough.
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen = {});
 std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine);
 

@@ -20,7 +20,7 @@ struct Candidates {
 /// The place in a sample whose row's rank is taken for a bound; of the k best rows so many are expected in the sample.
 inline double bound_place(double expected) { return std::ceil(expected + 3.2 * std::sqrt(expected) + 1); }
 
-/// By the least keys of zones: of some of them, or next to exact by a map of all.
+/// Returns the candidates of a bound from the minima of zones: of a sample of them, or nearly exact from a map of all.
 inline double candidates_of_zones(double n, double k) {
   constexpr double kSampledZones = 512;
   constexpr double kZonesPerSampled = 8;
@@ -30,9 +30,9 @@ inline double candidates_of_zones(double n, double k) {
   return std::max(k, bound_place(k * share) / share);
 }
 
-/// There is no bound where rows are few, and where so few of the sample pass the filter that one of them says nothing:
-/// then all that pass are candidates. A filter is looked at last, for candidates only, where these are few beside the
-/// rows that pass.
+/// Returns the expected candidates. There is no bound for few rows, or if too few of the sample pass the filter: then
+/// all rows that pass are candidates. The filter runs last, on candidates only, if they are few beside the rows that
+/// pass.
 inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistics& statistics) {
   constexpr double kMinZonedRows = 1 << 17;
   constexpr double kRowsPerZonedPlace = 8;

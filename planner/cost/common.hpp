@@ -98,7 +98,7 @@ inline void add_blocks(Terms& terms, double rows, double kept, double tests_a_st
   terms.push_back({"block-tests", first / tests_a_step / threads, 1e-9});
 }
 
-/// Columns looked at for each row, one alone being read twice as fast as one of several.
+/// Returns the columns read for each row. A single column counts half, as it is read twice as fast as one of several.
 inline double scan_weight(const kernels::TopKShape& shape) {
   return shape.widths.size() == 1 ? 0.5 : static_cast<double>(shape.widths.size());
 }

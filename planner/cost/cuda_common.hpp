@@ -25,14 +25,14 @@ inline constexpr double kCudaCounter = 0.6e-9;  // of a digit or bucket, set to 
 inline double packed_bytes(const kernels::TopKShape& shape) { return key_bytes(shape) <= 4 ? 4 : 8; }
 inline double element_bytes(const kernels::TopKShape& shape) { return 2 * packed_bytes(shape); }
 
-/// Leading bits that the keys of the sample share.
+/// Returns the number of leading bits that all keys of the sample have in common.
 inline double shared_bits(const kernels::TopKShape& shape, const Statistics& statistics) {
   if (statistics.quantiles.empty() || shape.widths.empty()) return 0;
   const int unused = 64 - kernels::bits(shape.widths.front());
   return std::countl_zero(statistics.quantiles.front() ^ statistics.quantiles.back()) - unused;
 }
 
-/// Rows wanted, as many as there are at most.
+/// Returns k, at most the number of rows.
 inline double wanted(const kernels::TopKShape& shape) { return static_cast<double>(std::min(shape.n, shape.k)); }
 
 /// Bytes to the device before an algorithm starts: the keys, or the columns that these are made of there.

@@ -23,8 +23,8 @@ struct SecondLooks {
   double bytes = 0;  ///< bytes of columns outside the score, in the units in which memory is read
 };
 
-/// Rows that pass are taken to have scores as good as others have, and a filter to be one of other columns than the
-/// score's, where it reads any; else it has been looked at with the score.
+/// Assumes that rows that pass have scores like all others, and that the filter reads columns outside the score if
+/// there are any; otherwise it was evaluated with the score.
 SecondLooks second_looks(double n, double kept, const Statistics& statistics) {
   constexpr double kTileBytes = 2048;  // of the score's columns that a warp has under way
   constexpr double kSector = 32;
@@ -65,7 +65,7 @@ Cost cuda_sampled_threshold(const kernels::TopKShape& shape, const Statistics& s
   const double n = static_cast<double>(shape.n);
   const bool scans = statistics.scanned > 0;
   const double kept = candidates(n, wanted(shape), scans ? n * statistics.selectivity : n);
-  // Narrow keys are read as they lie, and a scan reads columns, making keys on the way.
+  // Narrow keys are read without packing. A scan reads columns, and makes keys in registers.
   const double keys = shape.widths.size() > 1 ? packed_bytes(shape) : std::min(packed_bytes(shape), key_bytes(shape));
   const double read = !scans ? keys : statistics.scored > 0 ? statistics.scored : statistics.scanned;
   const SecondLooks looks = second_looks(n, kept, statistics);

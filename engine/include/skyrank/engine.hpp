@@ -32,21 +32,21 @@ struct EngineOptions {
   /// Bytes of keys to keep for later queries over the same rows of the same table, for applications (and batches) with
   /// several queries over a table; the least recently used go first. 0: none are kept.
   std::size_t shared_key_bytes = 0;
-  /// Keep the columns that a query brings to a GPU there for later queries over the same table, until the table is
-  /// gone; for the same applications. Without it only pinned tables (Engine::pin) stay there.
+  /// Keeps columns that a query copies to a GPU there for later queries over the same table, until the table is gone.
+  /// For the same applications; without it only pinned tables (Engine::pin) stay on a GPU.
   bool share_columns = false;
-  /// The most bytes that all queries of the engine may take together, beside tables in memory, at any time: for columns
-  /// of sources, keys, candidates, lists of rows, answers while they are made, and what is kept for later. A query that
-  /// needs more ends with a ResourceError that says how much, and harms no other. 0: four fifths of what the process
-  /// may use (the machine's memory, or what its control groups or `ulimit -v` leave of it). Memory of a GPU is not
-  /// counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
+  /// Limit, in bytes, on the memory that all queries of the engine take together at any time, beside tables in memory:
+  /// columns of sources, keys, candidates, lists of rows, answers while they are made, and data kept for later queries.
+  /// A query that needs more ends with a ResourceError that says how much, without effect on others. 0: four fifths of
+  /// what the process may use (the machine's memory, or what its control groups or `ulimit -v` leave of it). Memory of
+  /// a GPU is not counted, and neither are some hundred kilobytes a thread that do not grow with the rows.
   std::size_t memory_bytes = 0;
-  /// GPUs that queries may use, by their numbers in the CUDA runtime; none: GPU 0. The rows of a large table are
-  /// answered on all of them at a time, where that is expected to be faster than on one.
+  /// GPUs that queries may use, by their numbers in the CUDA runtime; none: GPU 0. Queries over a large table run on
+  /// all of them at the same time if that is expected to be faster than on one.
   std::vector<int> devices = {};
-  /// The most bytes of each GPU's memory that the process may have in use while a query of the engine asks for more,
-  /// with pinned tables and what is kept for later. A table that does not fit is answered in parts, of which one is
-  /// copied while another is computed. 0: no limit but the GPU's memory.
+  /// Limit, in bytes, on the memory of each GPU that the process uses, with pinned tables and data kept for later
+  /// queries. A table that does not fit is answered in parts: one is copied while another is computed. 0: the GPU's
+  /// memory.
   std::size_t gpu_memory_bytes = 0;
 };
 
@@ -54,11 +54,11 @@ struct EngineOptions {
 struct RunOptions {
   bool count_work = false;    ///< fill Result::work and the plan's counters
   std::stop_token stop = {};  ///< CancelledError soon after a stop is requested, also while the query waits for threads
-  /// TimeoutError soon after so long, counted from the call, with the wait for the engine's threads. A query's own
-  /// limit (Query::timeout) holds too: the shorter of the two ends it. None: no limit.
+  /// Time limit, >= 1 ms, counted from the call, with the wait for the engine's threads; a TimeoutError follows soon
+  /// after. A query's own limit (Query::timeout) holds, too: the shorter one ends the query. None: no limit.
   std::optional<std::chrono::milliseconds> timeout = {};
-  /// Queries over the same table that are to follow: the planner prices the start of a GPU and, where columns are
-  /// shared, their way there by this query's part of it.
+  /// Number of queries over the same table that will follow. The planner spreads the start of a GPU, and the transfer
+  /// of shared columns, over them and this one.
   int later_queries = 0;
 };
 
@@ -102,17 +102,17 @@ class SKYRANK_EXPORT Engine {
   /// one text each, which names the file. For what is odd about a query see warnings_of() in warnings.hpp.
   const std::vector<std::string>& warnings() const;
 
-  /// Returns the most bytes that all queries may take together: EngineOptions::memory_bytes, or the machine's share.
+  /// Returns the limit, in bytes, on the memory of all queries: EngineOptions::memory_bytes, or its default.
   std::size_t memory_limit() const;
 
-  /// Runs a query over a table (the query's table name does not matter here).
-  /// Throws QueryError, BindError, DataError, DeviceError, ResourceError, CancelledError, TimeoutError. Callers beyond
-  /// the engine's number of threads wait for their turn, in the order of their calls.
+  /// Runs a query over a table, whatever its name in the query. Throws QueryError, BindError, DataError, DeviceError,
+  /// ResourceError, CancelledError, TimeoutError. More callers than the engine has threads wait in the order of their
+  /// calls.
   Result run(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
-  /// Runs a query over a source, of which it reads no more than the answer needs: columns that only the answer shows
-  /// are read for its rows, and units whose statistics rule out the query's condition are not read. The answer is that
-  /// over the whole table. Throws as the other `run`, and what the source throws. A time limit does not count reading.
+  /// Runs a query over a source. It reads no more than the answer needs: columns that only the answer shows are read
+  /// for its rows, and units whose statistics exclude every row are skipped. The answer is that over the whole table.
+  /// Throws what the other `run` throws, and what the source throws. A time limit does not count reading.
   Result run(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
   /// Answers a query over a part of a table as far as that can be done without the other parts: rows [first_row,
@@ -136,30 +136,31 @@ class SKYRANK_EXPORT Engine {
   Partial merge_partials(const Query& query, const std::vector<Partial>& partials,
                          const RunOptions& options = {}) const;
 
-  /// Binds only: throws what `run` would throw before it touches data.
+  /// Binds a query to a table without running it. Throws what `run` would throw before it reads data.
   void check(const Query& query, const Table& table) const;
 
-  /// The plan, without running it.
+  /// Returns the plan of a query without running it. Throws what `run` throws.
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
-  /// The plan over a source, without running it; the columns that decide which rows are in the answer are read.
+  /// Returns the plan of a query over a source without running it. Reads the columns that decide which rows are in the
+  /// answer. Throws what `run` throws.
   PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
-  /// When a pinned table's columns go to the GPU.
+  /// The time at which the columns of a pinned table are copied to the GPU.
   enum class Pin {
     now,     ///< all of them at once
     on_use,  ///< each when a query first needs it
   };
 
-  /// The same table, which keeps its columns in the memory of the GPU too, until the last copy of it is gone: queries
-  /// that run there (of any engine) read them without transfer. With several EngineOptions::devices each keeps an equal
-  /// share of the rows. The memory that the table views must not change in the meantime. Of strings only indices into a
-  /// dictionary are kept.
-  /// Throws DeviceError where a GPU is missing, and ResourceError, with the bytes needed and available, where `now`
-  /// finds no room; nothing is then left on the GPU.
+  /// Returns the same table with its columns also in the memory of the GPU, until the last copy of the table is gone.
+  /// Queries of any engine that run there read them without transfer. With several EngineOptions::devices each GPU has
+  /// an equal share of the rows. Memory that the table views must not change meanwhile. Strings are pinned only if they
+  /// are indices into a dictionary. Throws DeviceError where a GPU is missing. With Pin::now, throws ResourceError with
+  /// the bytes needed and available if there are too few; nothing is then left on the GPU.
   Table pin(const Table& table, Pin when = Pin::now) const;
 
-  /// Names of the columns that a query reads, in the table's order; all of them if it names one that does not exist.
+  /// Returns the names of the columns that a query reads, in the table's order; all columns if it names one that does
+  /// not exist.
   static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
  private:

@@ -30,7 +30,8 @@ class SKYRANK_EXPORT Partial {
 
   /// Returns the fingerprint of the query that the partial answer belongs to (fingerprint_of()).
   const std::string& fingerprint() const noexcept { return fingerprint_; }
-  /// Returns the rows of the whole table that were looked at: ascending, not empty, not adjacent.
+  /// Returns the rows of the whole table that the partial answer accounts for: ranges that ascend, are not empty, and
+  /// are not adjacent.
   const std::vector<RowRange>& covers() const noexcept { return covers_; }
   /// Returns the positions of the candidates in the whole table, ascending.
   const std::vector<RowId>& rows() const noexcept { return rows_; }

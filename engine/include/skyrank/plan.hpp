@@ -29,8 +29,8 @@ struct SKYRANK_EXPORT Work {
   bool operator==(const Work&) const = default;
 };
 
-/// Bytes of columns, keys, lists of rows and answers between the host's memory and that of a GPU; without the single
-/// numbers with which the host steers kernels.
+/// Bytes of columns, keys, lists of rows and answers that were copied between the host and a GPU; without the few
+/// numbers that control kernels.
 struct Transferred {
   std::uint64_t to_device = 0;    ///< bytes from the host to the GPU
   std::uint64_t from_device = 0;  ///< bytes from the GPU to the host
@@ -75,7 +75,7 @@ struct PlanNode {
   std::vector<PlanNode> children;          ///< inputs
 };
 
-/// The plan as an indented tree for a terminal.
+/// Returns the plan as an indented tree for a terminal.
 SKYRANK_EXPORT std::string to_string(const PlanNode& plan);
 
 }  // namespace v0

@@ -10,7 +10,7 @@
 namespace skyrank {
 inline namespace v0 {
 
-/// One row of the registry, for people and programs that want to see what there is.
+/// An algorithm of the registry, for people and programs that list them.
 struct AlgorithmInfo {
   /// A parameter of the algorithm.
   struct Parameter {

@@ -64,7 +64,7 @@ class SKYRANK_EXPORT Source {
 /// Returns the number of rows of all units.
 SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
 
-/// Makes a column of `rows` equal values that takes no memory for them: it stands for one that is not read.
+/// Makes a placeholder for a column that is not read: `rows` equal values, which take no memory.
 SKYRANK_EXPORT Column absent_column(std::string name, DataType type, std::int64_t rows);
 
 /// Returns the values of a column at some rows, in the order of these, in memory of their own.

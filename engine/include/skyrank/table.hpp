@@ -119,7 +119,7 @@ class SKYRANK_EXPORT Column {
   bool may_have_nulls() const noexcept { return data_.validity.bits != nullptr; }
   /// Returns true if the row is NULL.
   bool is_null(std::int64_t row) const { return !data_.validity(row); }
-  /// The value of one row; for printing and tests, not for loops. Throws std::out_of_range.
+  /// Returns the value of one row, for printing and tests; loops read data(). Throws std::out_of_range.
   Value value(std::int64_t row) const;
   /// Returns the same column under another name.
   Column renamed(std::string name) const;
@@ -136,7 +136,7 @@ class SKYRANK_EXPORT Column {
 /// A column that the source of a table has and the table lacks, because SkyRank cannot read it.
 struct UnsupportedColumn {
   std::string name;         ///< name in its source
-  std::string type;         ///< in the words of the source's format, such as list<int64>
+  std::string type;         ///< type as the source's format names it, such as list<int64>
   std::string reason = {};  ///< empty where the type alone is the reason
 
   bool operator==(const UnsupportedColumn&) const = default;
@@ -162,7 +162,7 @@ class SKYRANK_EXPORT Table {
   const Column& column(int index) const { return columns_.at(static_cast<std::size_t>(index)); }
   /// BindError, with the nearest name, when there is none.
   const Column& column(std::string_view name) const;
-  /// Index of a column, or nothing.
+  /// Returns the index of a column, or nothing.
   std::optional<int> find(std::string_view name) const;
 
   /// Returns the same table with a list of the columns that its source has besides. A query that names one of them is a

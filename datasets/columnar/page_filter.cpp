@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "datasets/columnar/column_pages.hpp"
+#include "datasets/columnar/int96.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -178,6 +179,9 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
   std::unique_ptr<parquet::arrow::FileReader> reader;
   ARROW_RETURN_NOT_OK(parquet::arrow::FileReader::Make(pool, std::move(filtered), &reader));
 #endif
+  // All rows are looked at, as the pages that are not wanted are part of the answer elsewhere.
+  const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
+  refuse_wide_int96(file, metadata, {row_group}, {leaf});
   std::shared_ptr<arrow::ChunkedArray> values;
   // Arrow counts top-level fields here, and leaves elsewhere.
   ARROW_RETURN_NOT_OK(reader->RowGroup(row_group)->Column(field)->Read(&values));

@@ -9,6 +9,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/int96.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
 
 namespace skyrank::datasets {
@@ -59,6 +61,12 @@ arrow::Result<ParquetFileInfo> read_info(const ColumnarFile& file) {
   return info;
 }
 
+std::vector<int> all_groups(const parquet::FileMetaData& metadata) {
+  std::vector<int> groups(static_cast<std::size_t>(metadata.num_row_groups()));
+  std::iota(groups.begin(), groups.end(), 0);
+  return groups;
+}
+
 std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<int>& groups) {
   std::int64_t rows = 0;
   for (const int group : groups) rows += metadata.RowGroup(group)->num_rows();
@@ -72,8 +80,8 @@ using TablePtr = std::shared_ptr<arrow::Table>;
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, FileReaderPtr reader,
                                                         const std::vector<int>& indices, bool threads,
                                                         const std::vector<int>* groups = nullptr) {
+  const parquet::FileMetaData& all = *reader->parquet_reader()->metadata();
   if (indices.empty()) {
-    const parquet::FileMetaData& all = *reader->parquet_reader()->metadata();
     const std::int64_t rows = groups == nullptr ? all.num_rows() : rows_of(all, *groups);
     return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
   }
@@ -82,6 +90,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   for (const int index : indices) {
     leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
   }
+  refuse_wide_int96(file, reader->parquet_reader()->metadata(), groups == nullptr ? all_groups(all) : *groups, leaves);
   try {
     return groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
   } catch (...) {

@@ -1,0 +1,96 @@
+// Timestamps of 96 bits in Parquet files, as Spark and Impala wrote them.
+#include <arrow/io/file.h>
+#include <parquet/column_writer.h>
+#include <parquet/file_writer.h>
+#include <parquet/schema.h>
+#include <parquet/types.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datasets/reader.hpp"
+#include "datasets/source.hpp"
+#include "tests/datasets/support.hpp"
+
+namespace skyrank::datasets {
+namespace {
+
+using test::error_of;
+using test::TemporaryFolder;
+using test::values_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kEpoch = 2'440'588;  // 1970-01-01 as a Julian day
+constexpr std::uint32_t kFirst = kEpoch - 106'751;
+constexpr std::uint32_t kLast = kEpoch + 106'750;
+
+/// Writes a column `t` with noon of each Julian day, after one that is NULL, and a column `n` of integers.
+std::filesystem::path write_days(const TemporaryFolder& folder, const std::vector<std::uint32_t>& days) {
+  using parquet::schema::PrimitiveNode;
+  const auto schema = std::static_pointer_cast<parquet::schema::GroupNode>(parquet::schema::GroupNode::Make(
+      "schema", parquet::Repetition::REQUIRED,
+      {PrimitiveNode::Make("t", parquet::Repetition::OPTIONAL, parquet::Type::INT96),
+       PrimitiveNode::Make("n", parquet::Repetition::REQUIRED, parquet::Type::INT64)}));
+  constexpr std::uint64_t kNoon = 43'200'000'000'000;
+  std::vector<parquet::Int96> values;
+  std::vector<std::int16_t> levels = {0};
+  std::vector<std::int64_t> numbers = {0};
+  for (const std::uint32_t day : days) {
+    values.push_back({{static_cast<std::uint32_t>(kNoon), static_cast<std::uint32_t>(kNoon >> 32), day}});
+    levels.push_back(1);
+    numbers.push_back(static_cast<std::int64_t>(numbers.size()));
+  }
+  const auto rows = static_cast<std::int64_t>(numbers.size());
+  std::filesystem::path file = folder / "days.parquet";
+  const auto out = arrow::io::FileOutputStream::Open(file.string()).ValueOrDie();
+  const auto writer = parquet::ParquetFileWriter::Open(out, schema);
+  parquet::RowGroupWriter* const group = writer->AppendRowGroup();
+  static_cast<parquet::Int96Writer*>(group->NextColumn())->WriteBatch(rows, levels.data(), nullptr, values.data());
+  static_cast<parquet::Int64Writer*>(group->NextColumn())->WriteBatch(rows, nullptr, nullptr, numbers.data());
+  writer->Close();
+  EXPECT_TRUE(out->Close().ok());
+  return file;
+}
+
+std::shared_ptr<const Source> open(const std::filesystem::path& file) {
+  TableSource table;
+  table.name = "days";
+  table.files = {file.string()};
+  return open_source(table, {}, LoadOptions{});
+}
+
+TEST(Int96, TimestampsThatNanosecondsHoldAreRead) {
+  const TemporaryFolder folder;
+  const auto file = write_days(folder, {kFirst, kEpoch, kLast});
+  const std::vector<std::string> expected = {"NULL", "1677-09-22 12:00:00.000000000", "1970-01-01T12:00:00.000000000",
+                                             "2262-04-10 12:00:00.000000000"};
+  EXPECT_EQ(values_of(read({file.string()}), "t"), expected);
+  EXPECT_EQ(values_of(open(file)->read(std::array{std::size_t{0}}, std::array{0}).table, "t"), expected);
+  EXPECT_THAT(values_of(open(file)->read_rows(std::array{RowId{3}}, std::array{0}).table, "t"),
+              ElementsAre(expected.back()));
+}
+
+TEST(Int96, OthersAreRefusedHoweverTheFileIsRead) {
+  const TemporaryFolder folder;
+  for (const std::uint32_t day : {kFirst - 1, kLast + 1, kEpoch + 2'932'896, 0U, ~0U}) {
+    const auto file = write_days(folder, {kEpoch, day});
+    const auto expect_refusal = [&](const auto& run) {
+      EXPECT_THAT(error_of<DataError>(run), HasSubstr("column 't' has timestamps of 96 bits outside the years 1678"))
+          << day;
+    };
+    expect_refusal([&] { static_cast<void>(read({file.string()})); });
+    expect_refusal([&] { static_cast<void>(open(file)->read(std::array{std::size_t{0}}, std::array{0})); });
+    expect_refusal([&] { static_cast<void>(open(file)->read_rows(std::array{RowId{1}}, std::array{0})); });
+    EXPECT_THAT(values_of(open(file)->read(std::array{std::size_t{0}}, std::array{1}).table, "n"),
+                ElementsAre("0", "1", "2"));
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::datasets

@@ -112,10 +112,26 @@ Schema schema_of(const BoundGroup& group, const Schema& input) {
   return schema;
 }
 
+// Returns the word of a pseudo-column without the parentheses of `row()`.
+std::string_view pseudo_word(const Expression& expression) {
+  std::string_view word = expression.column_name();
+  if (word.ends_with("()")) word.remove_suffix(2);
+  return word;
+}
+
+// A ranking from the first row to the last needs no values: rows that are equal keep their order.
+void explain_row_order(const RankTerm& term, const Scope& scope) {
+  if (term.high || !scope.is_pseudo(term.expression) || pseudo_word(term.expression) != "row") return;
+  throw BindError(in_quotes(term.expression.column_name()) +
+                      " stands only in 'select'; a ranking by (0) keeps the rows in the order of the table",
+                  term.expression.location());
+}
+
 std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
   const MissingFirst first = missing_first(query);
   std::vector<BoundRankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) {
+    explain_row_order(term, scope);
     BoundExpression values = scope.bind(term.expression);
     if (first.nan && is_floating(values.type.type)) {
       ranking.push_back({scope.bind(stands_first(term.expression, first)), true, false});
@@ -128,8 +144,7 @@ std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) 
 BoundOutput bind_pseudo(const SelectItem& item, const Query& query, const BoundQuery& bound, const Scope& scope) {
   BoundOutput output;
   output.name = item.name;
-  std::string_view word = item.expression.column_name();
-  if (word.ends_with("()")) word.remove_suffix(2);
+  const std::string_view word = pseudo_word(item.expression);
   if (word == "row") {
     output.kind = BoundOutput::Kind::row;
   } else if (word == "level") {

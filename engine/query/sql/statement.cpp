@@ -389,7 +389,10 @@ SqlStatement SqlBuilder::finish() {
   const std::size_t start = after(0);
   query_.location(place_(start));
   if (!query_.prefer() && query_.rank_by().empty() && query_.group_by().empty()) {
-    fail(start, "the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY");
+    fail(
+        start,
+        "the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY; ORDER BY (0) keeps the "
+        "rows in the order of the table");
   }
   query_.validate();
   return {std::move(query_), std::move(table_)};

@@ -133,7 +133,9 @@ constexpr Mistake kMistakes[] = {
      "sql:1:16: expected an operator, the next clause or the end after 'a', found ',' (a statement is over one table: "
      "run joins in an SQL engine and hand over the result)"},
     {"SELECT * FROM t LIMIT 5",
-     "sql:1:1: the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY"},
+     "sql:1:1: the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY; ORDER BY (0) "
+     "keeps "
+     "the rows in the order of the table"},
     {"SELECT * FROM t ORDER BY a; SELECT 1", "sql:1:29: a text has one statement; this is the second"},
     {"SELECT * FROM t WHERE a < PREFERRING LOW b",
      "sql:1:27: expected a value after '<', found 'PREFERRING' (a column of that name stands in double quotes)"},

@@ -105,6 +105,31 @@ def test_terms_conditions_and_partitions(hotels):
     assert best.rows.tolist() == [4, 1, 3]
 
 
+def test_top_k_takes_columns_of_one_direction(hotels):
+    for words, terms in (
+        ({"low": "price"}, skyrank.low("price")),
+        ({"high": "rating"}, skyrank.high("rating")),
+        ({"low": ["rooms", "price / 2"]}, [skyrank.low("rooms"), skyrank.low("price / 2")]),
+        ({"high": skyrank.column("rooms")}, skyrank.high("rooms")),
+    ):
+        assert skyrank.top_k(hotels, 3, **words).rows.tolist() == skyrank.top_k(hotels, 3, terms).rows.tolist()
+    points = numpy.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0]])
+    assert skyrank.top_k(points, 1, low=-1).rows.tolist() == [1]
+    assert skyrank.top_k(points, 2, high=[1, 0]).rows.tolist() == [0, 2]
+    assert skyrank.top_k(points, 1, low="y", columns=["x", "y"]).rows.tolist() == [1]
+    with pytest.raises(skyrank.QueryError, match="there is no column 2"):
+        skyrank.top_k(points, 1, low=2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"by": "price", "low": "price"}, {"by": "price", "high": "price"}, {"low": "price", "high": "rating"}],
+)
+def test_top_k_takes_one_ranking(hotels, words):
+    with pytest.raises(skyrank.QueryError, match="^a ranking takes one of `by`, `low` and `high`; "):
+        skyrank.top_k(hotels, 1, **words)
+
+
 def test_names_of_columns_of_arrays():
     points = numpy.array([[1.0, 2.0], [2.0, 1.0]])
     assert skyrank.skyline(points, low="x", columns=["x", "y"]).rows.tolist() == [0]

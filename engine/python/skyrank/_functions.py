@@ -68,6 +68,20 @@ def _preference(
     return terms[0] if len(terms) == 1 else _core.pareto(terms)
 
 
+def _ranking(
+    data: _Data,
+    low_columns: Column | Iterable[Column] | None,
+    high_columns: Column | Iterable[Column] | None,
+    by: Text | _core.Preference | Iterable[Text | _core.Preference] | None,
+) -> list[_core.Preference]:
+    if len([given for given in (by, low_columns, high_columns) if given is not None]) != 1:
+        raise QueryError(
+            "a ranking takes one of `by`, `low` and `high`; terms of both directions stand in `by`, such as "
+            "[low('price'), high('rating')]"
+        )
+    return ranking(by) if by is not None else data.terms(low_columns, low) + data.terms(high_columns, high)
+
+
 def skyline(
     data: Any,
     low: Column | Iterable[Column] | None = None,
@@ -113,16 +127,18 @@ def skyline(
 def top_k(
     data: Any,
     k: int,
-    by: Text | _core.Preference | Iterable[Text | _core.Preference],
+    by: Text | _core.Preference | Iterable[Text | _core.Preference] | None = None,
     ties: str = "first",
     *,
+    low: Column | Iterable[Column] | None = None,
+    high: Column | Iterable[Column] | None = None,
     where: Text | None = None,
     partition_by: Keys | None = None,
     columns: Sequence[str] | None = None,
 ) -> Result:
     """Returns the k rows that rank highest, best first.
 
-    >>> top_k({"price": [3, 1, 2]}, 2, low("price")).rows
+    >>> top_k({"price": [3, 1, 2]}, 2, low="price").rows
     array([1, 2])
 
     Args:
@@ -130,6 +146,8 @@ def top_k(
         k: Number of rows, >= 0; of each partition if there are partitions.
         by: Terms of the ranking: ``low("price")``, ``high("rating")``; a text stands for `high`. A later term decides
             where the earlier ones find rows equal.
+        low: Instead of `by`: columns, by name, expression or index, whose smaller values rank higher.
+        high: Instead of `by`: columns whose larger values rank higher.
         ties: Rows that tie with the k-th: "first" keeps the lowest row ids, "last" the highest, "all" every one, "any"
             whichever is fastest.
         where: A condition; only rows for which it is true take part.
@@ -139,10 +157,11 @@ def top_k(
     Raises:
         QueryError, BindError, DataError, ResourceError.
     """
-    asked = Query().where(where).rank_by(ranking(by)).limit(k).ties(ties)
+    taken = _Data(data, columns)
+    asked = Query().where(where).rank_by(_ranking(taken, low, high, by)).limit(k).ties(ties)
     if partition_by is not None:
         asked = asked.partition_by(partition_by)
-    return default_engine().run(asked, _Data(data, columns))
+    return default_engine().run(asked, taken)
 
 
 def rank(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -118,6 +119,16 @@ std::string suggested(std::string_view word, const std::vector<std::string>& nam
   return did_you_mean(word, names);
 }
 
+// Advice for a whole number with an exponent or a point, such as 1e6; empty where the text means none.
+std::string as_whole_number(std::string_view text) {
+  constexpr double kExactBelow = 0x1p53;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || !(value >= 0 && value < kExactBelow) || std::trunc(value) != value) return {};
+  return "; write " + std::to_string(static_cast<std::int64_t>(value));
+}
+
 template <class Integer>
 Integer parse_integer(const YamlDocument& document, const YamlNode& node, const std::string& what) {
   std::string_view text = node.text;
@@ -128,7 +139,8 @@ Integer parse_integer(const YamlDocument& document, const YamlNode& node, const 
     document.fail(node, what + " is out of range: " + found(node));
   }
   if (!node.is_scalar() || node.quoted || error != std::errc() || end != text.data() + text.size()) {
-    document.fail(node, what + " needs a whole number, found " + found(node));
+    const std::string advice = node.is_scalar() && !node.quoted ? as_whole_number(text) : "";
+    document.fail(node, what + " needs a whole number, found " + found(node) + advice);
   }
   return value;
 }

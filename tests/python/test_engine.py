@@ -4,6 +4,7 @@ import datetime
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -165,11 +166,45 @@ def test_wrong_arguments():
         skyrank.Engine(memory_limit="2GB")
     with pytest.raises(ValueError, match="^key_cache is 0 or more, not -1$"):
         skyrank.Engine(key_cache=-1)
+    with pytest.raises(ValueError, match=f"^memory_limit is at most {sys.maxsize}, not {2**70}$"):
+        skyrank.Engine(memory_limit=2**70)
+    with pytest.raises(ValueError, match="^threads is at most 2147483647, not 2147483648$"):
+        skyrank.Engine(threads=2**31)
     with pytest.raises(ValueError, match="above 0"):
         skyrank.query(POINTS, Query().rank_by("c0"), timeout=0)
     with pytest.raises(skyrank.QueryError, match="^a time limit is a number of seconds or a timedelta, not a str$"):
         skyrank.query(POINTS, Query().rank_by("c0"), timeout="5")
     assert len(skyrank.query(POINTS, Query().rank_by("c0"), timeout=datetime.timedelta(minutes=1))) == len(POINTS)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (skyrank.ResourceError, "GPUs are numbered from 0; there is no GPU -1", {"devices": [0, -1]}),
+        (skyrank.ResourceError, "GPU 1 is named twice", {"devices": [1, 0, 1]}),
+        (TypeError, "devices are the numbers of GPUs, such as [0, 1], not a str", {"devices": "0,1"}),
+        (TypeError, "devices are the numbers of GPUs, such as [0, 1], not a float", {"devices": [0, 1.0]}),
+        (ValueError, "there is no GPU 2147483648", {"devices": [2**31]}),
+        (TypeError, "gpu_memory_limit is a whole number of bytes, not a str", {"gpu_memory_limit": "2GB"}),
+        (ValueError, "gpu_memory_limit is 0 or more, not -1", {"gpu_memory_limit": -1}),
+        (ValueError, f"gpu_memory_limit is at most {sys.maxsize}, not {2**70}", {"gpu_memory_limit": 2**70}),
+    ],
+)
+def test_wrong_options_of_gpus(error, message, options):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        skyrank.Engine(**options)
+
+
+def test_options_of_gpus_leave_answers_alone():
+    query = Query().prefer([low("c0"), low("c1")])
+    expected = skyrank.query(POINTS, query).rows.tolist()
+    for options in ({"devices": [0]}, {"devices": 0}, {"devices": (), "gpu_memory_limit": 1 << 28}):
+        assert skyrank.Engine(**options).run(query, POINTS).rows.tolist() == expected
+    # Numbers of GPUs are looked up when one is asked for: the CPU needs none.
+    engine = skyrank.Engine(device="cpu", devices=[numpy.int64(1000)], gpu_memory_limit=1 << 28)
+    assert engine.run(query, POINTS).rows.tolist() == expected
+    with pytest.raises(skyrank.DeviceError, match="^(device cuda was asked for, but there is none|GPU 1000 was asked for)"):
+        skyrank.Engine(device="cuda", devices=[1000])
 
 
 def test_a_result_is_not_iterated(hotels):

@@ -106,7 +106,14 @@ class Call:
 
 class Engine:
     def __init__(
-        self, threads: int, device: str, memory_bytes: int, shared_key_bytes: int, without: list[str]
+        self,
+        threads: int,
+        device: str,
+        memory_bytes: int,
+        shared_key_bytes: int,
+        without: list[str],
+        devices: list[int],
+        gpu_memory_bytes: int,
     ) -> None: ...
     def run(self, query: Query, data: Table | Source, call: Call) -> Result: ...
     def explain(self, query: Query, data: Table | Source, call: Call) -> str: ...

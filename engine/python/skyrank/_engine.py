@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ from ._values import as_list, kind_of, seconds_of
 
 if TYPE_CHECKING:
     import datetime
+
+
+_LARGEST_INT = 2**31 - 1  # of C++
 
 
 class SkyRankWarning(UserWarning):
@@ -230,9 +234,14 @@ class Engine:
             0 stands for four fifths of what the process may use.
         key_cache: Bytes of keys to keep for later queries over the same table; 0 keeps none.
         without: Rules of the planner that are off.
+        devices: The GPUs that queries may use, by their numbers in the CUDA runtime; none stands for GPU 0. Queries over
+            a large table run on all of them at the same time if that is expected to be faster than on one.
+        gpu_memory_limit: The most bytes of each GPU that may be in use, with pinned tables; a table that does not fit is
+            answered in parts. 0 stands for the GPU's memory.
 
     Raises:
-        DeviceError: `device` is "cuda" and there is none.
+        DeviceError: `device` is "cuda" and there is none, or it lacks one of `devices`.
+        ResourceError: A number in `devices` is negative or comes twice.
         BindError: A rule is unknown.
     """
 
@@ -245,13 +254,29 @@ class Engine:
         memory_limit: int = 0,
         key_cache: int = 0,
         without: Iterable[str] = (),
+        *,
+        devices: int | Iterable[int] = (),
+        gpu_memory_limit: int = 0,
     ) -> None:
-        for name, number in (("threads", threads), ("memory_limit", memory_limit), ("key_cache", key_cache)):
+        for name, number, largest in (
+            ("threads", threads, _LARGEST_INT),
+            ("memory_limit", memory_limit, sys.maxsize),
+            ("key_cache", key_cache, sys.maxsize),
+            ("gpu_memory_limit", gpu_memory_limit, sys.maxsize),
+        ):
             if not hasattr(number, "__index__"):
                 raise TypeError(f"{name} is a whole number{'' if name == 'threads' else ' of bytes'}, not {kind_of(number)}")
             if number < 0:
                 raise ValueError(f"{name} is 0 or more, not {number}")
-        self._core = _core.Engine(threads, device, memory_limit, key_cache, list(without))
+            if number > largest:
+                raise ValueError(f"{name} is at most {largest}, not {number}")
+        gpus = as_list(devices, (str, int))
+        for number in gpus:
+            if not hasattr(number, "__index__"):
+                raise TypeError(f"devices are the numbers of GPUs, such as [0, 1], not {kind_of(number)}")
+            if abs(number) > _LARGEST_INT:
+                raise ValueError(f"there is no GPU {number}")
+        self._core = _core.Engine(threads, device, memory_limit, key_cache, list(without), gpus, gpu_memory_limit)
         for text in self._core.warnings():
             warnings.warn(text, SkyRankWarning, stacklevel=2)
 

@@ -69,13 +69,16 @@ DeviceChoice device_of(const std::string& name) {
 }
 
 ForkedEngine* make_engine(int threads, const std::string& device, std::size_t memory_bytes,
-                          std::size_t shared_key_bytes, const std::vector<std::string>& without) {
+                          std::size_t shared_key_bytes, const std::vector<std::string>& without,
+                          const std::vector<int>& devices, std::size_t gpu_memory_bytes) {
   EngineOptions options;
   options.threads = threads;
   options.device = device_of(device);
   options.memory_bytes = memory_bytes;
   options.shared_key_bytes = shared_key_bytes;
   options.without = without;
+  options.devices = devices;
+  options.gpu_memory_bytes = gpu_memory_bytes;
   return new ForkedEngine(std::move(options));
 }
 

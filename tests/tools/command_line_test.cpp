@@ -196,6 +196,10 @@ TEST_F(CommandLine, RefusesWhatMakesNoSense) {
                  "--set points: expected table.key=value, such as hotels.file=hotels.csv");
   expect_mistake({"run", batch_, "--set", "points.header=perhaps"},
                  "--set points.header: 'perhaps' is neither true nor false");
+  for (const std::string texts : {"", ",", "NA,", "NA,,-"}) {
+    expect_mistake({"run", batch_, "--set", "points.nulls=" + texts},
+                   "--set points.nulls: '" + texts + "' is not a list of texts such as NA,-");
+  }
   expect_mistake({"run", batch_, "--set", "points.generate.rows=5"},
                  "--set points.generate.rows=5: table 'points' is read from a file, not generated");
   EXPECT_EQ(run_skyrank({"run"}).status, 2);
@@ -317,6 +321,17 @@ queries:
           {"run", headless, "--format", "csv", "--set", "points.file=other.csv", "--set", "points.header=false"}, here)
           .out,
       "row,c0,c1,c2\n1,y,1,1\n");
+}
+
+TEST_F(CommandLine, SettingsSayWhichTextsAreNull) {
+  const std::string file = folder_.write("gaps.csv", "id,y\na,-\nb,none\nc,3\n");
+  const std::vector<std::string> arguments = {"run",      batch_,
+                                              "--query",  "top",
+                                              "--format", "csv",
+                                              "--set",    "points.file=" + file,
+                                              "--set",    "points.nulls=none,-"};
+  const Outcome outcome = run_skyrank(arguments);
+  EXPECT_EQ(outcome.out, "id,y\nc,3\na,\n") << outcome.err;
 }
 
 TEST_F(CommandLine, SettingsChangeGeneratedTables) {

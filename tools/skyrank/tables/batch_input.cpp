@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -22,9 +23,9 @@
 namespace skyrank::tools {
 namespace {
 
-const std::vector<std::string> kSettingKeys = {
-    "file",          "format",        "header",       "delimiter", "generate.distribution",
-    "generate.rows", "generate.dims", "generate.seed"};
+const std::vector<std::string> kSettingKeys = {"file",          "format",        "header",
+                                               "delimiter",     "nulls",         "generate.distribution",
+                                               "generate.rows", "generate.dims", "generate.seed"};
 
 struct Setting {
   std::string table;
@@ -58,6 +59,15 @@ bool boolean_setting(const Setting& setting) {
   if (setting.value == "false") return false;
   throw UsageError(
       fmt::format("--set {}.{}: '{}' is neither true nor false", setting.table, setting.key, setting.value));
+}
+
+/// Texts between commas.
+std::vector<std::string> list_setting(const Setting& setting) {
+  std::vector<std::string> texts;
+  for (const auto text : std::views::split(setting.value, ',')) texts.emplace_back(text.begin(), text.end());
+  if (!texts.empty() && std::ranges::find(texts, "") == texts.end()) return texts;
+  throw UsageError(
+      fmt::format("--set {}.{}: '{}' is not a list of texts such as NA,-", setting.table, setting.key, setting.value));
 }
 
 TableSource& find_table(Batch& batch, const std::string& name) {
@@ -144,6 +154,10 @@ void apply_setting(Batch& batch, const std::string& text) {
   }
   if (setting.key == "header") {
     table.header = boolean_setting(setting);
+    return;
+  }
+  if (setting.key == "nulls") {
+    table.null_spellings = list_setting(setting);
     return;
   }
   if (std::ranges::find(kSettingKeys, setting.key) == kSettingKeys.end()) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -64,8 +63,11 @@ bool boolean_setting(const Setting& setting) {
 /// Texts between commas.
 std::vector<std::string> list_setting(const Setting& setting) {
   std::vector<std::string> texts;
-  for (const auto text : std::views::split(setting.value, ',')) texts.emplace_back(text.begin(), text.end());
-  if (!texts.empty() && std::ranges::find(texts, "") == texts.end()) return texts;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = setting.value.find(',', begin);
+    texts.push_back(setting.value.substr(begin, end - begin));
+  }
+  if (std::ranges::find(texts, "") == texts.end()) return texts;
   throw UsageError(
       fmt::format("--set {}.{}: '{}' is not a list of texts such as NA,-", setting.table, setting.key, setting.value));
 }

@@ -12,13 +12,12 @@ readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or
 
 # Compiles every file once: a test of consumers builds the engine a second time, in a folder of its own and from within
 # ctest, which sets variables of the locale; and clones in different folders share objects. Paths below CCACHE_BASEDIR
-# become relative to the build folder, in messages of tests as well. A precompiled header counts by its contents, and clang's
-# options for one (-Xclang), the only ones that hold an absolute path, do not count: clones would share no test otherwise.
+# become relative to the build folder, in messages of tests as well. A precompiled header counts by its contents, so clones
+# do not share the tests of sanitizer builds.
 use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-  export CCACHE_SLOPPINESS=locale,pch_defines,time_macros CCACHE_IGNOREOPTIONS=-Xclang
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale,pch_defines,time_macros
 }
 
 # configure PRESET [cmake arguments...]

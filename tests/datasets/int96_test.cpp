@@ -68,7 +68,7 @@ std::shared_ptr<const Source> open(const std::filesystem::path& file) {
 TEST(Int96, TimestampsThatNanosecondsHoldAreRead) {
   const TemporaryFolder folder;
   const auto file = write_days(folder, {kFirst, kEpoch, kLast});
-  const std::vector<std::string> expected = {"NULL", "1677-09-22 12:00:00.000000000", "1970-01-01T12:00:00.000000000",
+  const std::vector<std::string> expected = {"NULL", "1677-09-22 12:00:00.000000000", "1970-01-01 12:00:00.000000000",
                                              "2262-04-10 12:00:00.000000000"};
   EXPECT_EQ(values_of(read({file.string()}), "t"), expected);
   EXPECT_EQ(values_of(open(file)->read(std::array{std::size_t{0}}, std::array{0}).table, "t"), expected);

@@ -72,6 +72,10 @@ if(SKYRANK_WERROR)
 endif()
 # GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+# GCC takes a unity build for a header that others include, where anonymous namespaces in members are mistakes.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 # The shared library exports what skyrank/export.hpp marks.
 target_compile_options(skyrank_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden;-fvisibility-inlines-hidden>

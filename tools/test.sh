@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly STAGES=(setup format checks release tidy asan tsan fuzz)
 readonly NAMED_STAGES=(spark)  # which run only where they are named
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
-readonly tidy_commits=${TIDY_COMMITS:-50}  # whose files clang-tidy looks at, or all
+readonly tidy_commits=${TIDY_COMMITS:-30}  # whose files clang-tidy looks at, or all
 
 # Compiles every file once: a test of consumers builds the engine a second time, in a folder of its own and from within
 # ctest, which sets variables of the locale; and clones in different folders share objects. Paths below CCACHE_BASEDIR
@@ -78,8 +78,8 @@ stage_release() {
   run_tests release -j "$(nproc)"
 }
 
-# All files take half an hour of a core, so it looks at those that the last commits or the working tree changed: at C++ by
-# the compile commands of the release build, and at kernels by those that compile them for the emulator.
+# All files take half an hour of a core, so it looks at those whose code the last commits or the working tree changed: at
+# C++ by the compile commands of the release build, and at kernels by those that compile them for the emulator.
 stage_tidy() {
   tidy release cpp
   configure asan
@@ -101,9 +101,13 @@ tidy() {
   }
 }
 
-# changed_files N: what the last N commits and the working tree changed, as far as it is still there.
+# changed_files N: what the last N commits and the working tree changed in more than comments, as far as it is still there.
 changed_files() {
-  { git log --format= --name-only -n "$1" && git diff --name-only HEAD; } | sort -u | grep -Fxf <(git ls-files)
+  local -r code='^[[:space:]]*[^/[:space:]]'
+  {
+    git log --format=%H -n "$1" | git log --no-walk --stdin -G"$code" --format= --name-only
+    git diff -G"$code" --name-only HEAD
+  } | sort -u | grep -Fxf <(git ls-files)
 }
 
 # compiled_sources PRESET

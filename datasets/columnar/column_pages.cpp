@@ -113,12 +113,12 @@ class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
 
   std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
     const auto chunk = metadata()->ColumnChunk(leaf);
-    const std::int64_t begin = begin_of(*chunk);
-    const std::int64_t size = chunk->total_compressed_size();
     const bool is_ours = chunk->compression() == parquet::Compression::SNAPPY && chunk->crypto_metadata() == nullptr;
-    if (!is_ours || marks_are_wrong(*file_) || begin < 0 || size < 0) return whole_->GetColumnPageReader(leaf);
-    auto stored = open_pages(properties_.GetStream(input_, begin, size), *chunk, parquet::Compression::UNCOMPRESSED,
-                             properties_, *file_, leaf);
+    if (!is_ours || marks_are_wrong(*file_)) return whole_->GetColumnPageReader(leaf);
+    PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, input_->GetSize());
+    const ByteRange bytes = range_of(*chunk, file_bytes);
+    auto stored = open_pages(properties_.GetStream(input_, bytes.begin, bytes.end - bytes.begin), *chunk,
+                             parquet::Compression::UNCOMPRESSED, properties_, *file_, leaf);
     return std::make_unique<SnappyPages>(std::move(stored), properties_.memory_pool());
   }
 
@@ -129,36 +129,19 @@ class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
   parquet::ReaderProperties properties_;
 };
 
-class SnappyFile final : public parquet::ParquetFileReader::Contents {
- public:
-  SnappyFile(std::unique_ptr<Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
-             const parquet::ReaderProperties& properties)
-      : whole_(std::move(whole)), input_(std::move(input)), properties_(properties) {}
-
-  void Close() override { whole_->Close(); }
-  std::shared_ptr<parquet::FileMetaData> metadata() const override { return whole_->metadata(); }
-  std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return whole_->GetPageIndexReader(); }
-  parquet::BloomFilterReader& GetBloomFilterReader() override { return whole_->GetBloomFilterReader(); }
-
-  std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int i) override {
-    return std::make_shared<parquet::RowGroupReader>(
-        std::make_unique<SnappyRowGroup>(whole_->GetRowGroup(i), metadata(), input_, properties_));
-  }
-
- private:
-  std::unique_ptr<Contents> whole_;
-  std::shared_ptr<arrow::io::RandomAccessFile> input_;
-  parquet::ReaderProperties properties_;
-};
-
 #endif
 
 }  // namespace
 
-std::int64_t begin_of(const parquet::ColumnChunkMetaData& chunk) {
+ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes) {
+  // Old writers left the dictionary's header out of the size (PARQUET-816).
+  constexpr std::int64_t kHeader = 100;
   const std::int64_t data = chunk.data_page_offset();
-  if (!chunk.has_dictionary_page() || chunk.dictionary_page_offset() <= 0) return data;
-  return std::min(data, chunk.dictionary_page_offset());
+  const bool has_dictionary = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0;
+  const std::int64_t begin = has_dictionary ? std::min(data, chunk.dictionary_page_offset()) : data;
+  const std::int64_t size = chunk.total_compressed_size();
+  if (begin < 0 || size < 0 || begin > file_bytes) throw parquet::ParquetException("a column chunk is not in the file");
+  return {begin, std::min(file_bytes, begin + std::min(size, file_bytes - begin) + kHeader)};
 }
 
 std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::InputStream> stream,
@@ -180,7 +163,10 @@ std::unique_ptr<parquet::ParquetFileReader::Contents> with_system_snappy(
     std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
     const parquet::ReaderProperties& properties) {
 #ifdef SKYRANK_SNAPPY
-  return std::make_unique<SnappyFile>(std::move(whole), std::move(input), properties);
+  parquet::ParquetFileReader::Contents& file = *whole;
+  return std::make_unique<FileOfRowGroups>(std::move(whole), [&file, input = std::move(input), properties](int i) {
+    return std::make_unique<SnappyRowGroup>(file.GetRowGroup(i), file.metadata(), input, properties);
+  });
 #else
   static_cast<void>(input);
   static_cast<void>(properties);

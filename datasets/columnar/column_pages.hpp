@@ -1,18 +1,50 @@
 #pragma once
 
 #include <arrow/type_fwd.h>
+#include <parquet/bloom_filter_reader.h>
 #include <parquet/file_reader.h>
+#include <parquet/page_index.h>
 #include <parquet/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 // Column chunks of Parquet files: where they lie, their pages as Arrow reads them, and pages of Snappy that the
 // system's libsnappy decompresses, which takes it a quarter less time than the build that Arrow's packages come with.
 namespace skyrank::datasets {
 
-/// Returns the first byte of a column chunk.
-std::int64_t begin_of(const parquet::ColumnChunkMetaData& chunk);
+/// Bytes of a file, from `begin` to before `end`.
+struct ByteRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Returns the bytes of a column chunk in a file of `file_bytes`, and up to 100 more. Throws a ParquetException if they
+/// are not in the file.
+ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes);
+
+/// A file with other readers of its row groups; all else is that of the file itself.
+class FileOfRowGroups final : public parquet::ParquetFileReader::Contents {
+ public:
+  using MakeRowGroup = std::function<std::unique_ptr<parquet::RowGroupReader::Contents>(int row_group)>;
+
+  FileOfRowGroups(std::unique_ptr<Contents> whole, MakeRowGroup make)
+      : whole_(std::move(whole)), make_(std::move(make)) {}
+
+  void Close() override { whole_->Close(); }
+  std::shared_ptr<parquet::FileMetaData> metadata() const override { return whole_->metadata(); }
+  std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return whole_->GetPageIndexReader(); }
+  parquet::BloomFilterReader& GetBloomFilterReader() override { return whole_->GetBloomFilterReader(); }
+  std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int i) override {
+    return std::make_shared<parquet::RowGroupReader>(make_(i));
+  }
+
+ private:
+  std::unique_ptr<Contents> whole_;
+  MakeRowGroup make_;
+};
 
 /// Returns the pages in `stream`, the bytes of a column chunk that is not encrypted, as compressed by `codec`.
 std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::InputStream> stream,

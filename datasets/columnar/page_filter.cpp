@@ -117,13 +117,9 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
   std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
     const auto chunk = metadata_->ColumnChunk(leaf);
     if (chunk->crypto_metadata() != nullptr) throw parquet::ParquetException("the column is encrypted");
-    const std::int64_t begin = begin_of(*chunk);
-    // Old writers of Parquet for C++ left the dictionary's header out of the size (PARQUET-816).
-    constexpr std::int64_t kHeader = 100;
-    PARQUET_ASSIGN_OR_THROW(const std::int64_t size, input_->GetSize());
-    const std::int64_t end = std::min(size, begin + chunk->total_compressed_size() + kHeader);
-    if (begin < 0 || begin > end) throw parquet::ParquetException("a column chunk is not in the file");
-    auto stream = std::make_shared<ChunkStream>(input_, begin, end);
+    PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, input_->GetSize());
+    const ByteRange bytes = range_of(*chunk, file_bytes);
+    auto stream = std::make_shared<ChunkStream>(input_, bytes.begin, bytes.end);
     auto pages = open_pages(stream, *chunk, chunk->compression(), properties_, *file_, leaf);
     pages->set_data_page_filter([stream, &rows = rows_](const parquet::DataPageStats& page) {
       if (rows.next_page(page.num_values)) return false;
@@ -141,30 +137,6 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
   WantedRows& rows_;
 };
 
-/// A file of which only wanted pages are read.
-class FilteredFile final : public parquet::ParquetFileReader::Contents {
- public:
-  FilteredFile(std::unique_ptr<Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
-               const parquet::ReaderProperties& properties, WantedRows& rows)
-      : whole_(std::move(whole)), input_(std::move(input)), properties_(properties), rows_(rows) {}
-
-  void Close() override { whole_->Close(); }
-  std::shared_ptr<parquet::FileMetaData> metadata() const override { return whole_->metadata(); }
-  std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return whole_->GetPageIndexReader(); }
-  parquet::BloomFilterReader& GetBloomFilterReader() override { return whole_->GetBloomFilterReader(); }
-
-  std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int i) override {
-    return std::make_shared<parquet::RowGroupReader>(
-        std::make_unique<FilteredRowGroup>(input_, metadata(), properties_, i, rows_));
-  }
-
- private:
-  std::unique_ptr<Contents> whole_;
-  std::shared_ptr<arrow::io::RandomAccessFile> input_;
-  parquet::ReaderProperties properties_;
-  WantedRows& rows_;
-};
-
 arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& file,
                                                          const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                          int row_group, int field, WantedRows& rows) {
@@ -172,7 +144,9 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
   const parquet::ReaderProperties properties(pool);
   auto whole = parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata);
   auto filtered = std::make_unique<parquet::ParquetFileReader>();
-  filtered->Open(std::make_unique<FilteredFile>(std::move(whole), file.input, properties, rows));
+  filtered->Open(std::make_unique<FileOfRowGroups>(std::move(whole), [&, properties](int i) {
+    return std::make_unique<FilteredRowGroup>(file.input, metadata, properties, i, rows);
+  }));
 #if ARROW_VERSION_MAJOR >= 23
   ARROW_ASSIGN_OR_RAISE(const auto reader, parquet::arrow::FileReader::Make(pool, std::move(filtered)));
 #else

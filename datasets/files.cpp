@@ -1,6 +1,7 @@
 #include "datasets/files.hpp"
 
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <new>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "datasets/input/remote_file.hpp"
 #include "datasets/input/uri.hpp"
@@ -99,9 +101,20 @@ std::vector<std::string> matches_of(const std::string& pattern, const Location& 
                   where);
 }
 
+/// Identity of a folder, whichever path leads to it.
+using FolderId = std::pair<dev_t, ino_t>;
+
+FolderId id_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+/// Returns the files below a folder, sorted. Links to folders are followed, but not back to a folder around them.
 std::vector<std::string> files_below(const std::filesystem::path& folder, const Location& where, FolderFiles folders) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
+  std::vector<FolderId> around = {id_of(folder)};  // the folders around an entry, from the outermost
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -109,8 +122,10 @@ std::vector<std::string> files_below(const std::filesystem::path& folder, const 
     const bool hidden = name.starts_with('.') || name.starts_with('_');
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
-      constexpr int kMaxDepth = 64;  // links can lead in circles
-      if (hidden || entry.depth() >= kMaxDepth) entry.disable_recursion_pending();
+      around.resize(static_cast<std::size_t>(entry.depth()) + 1);
+      const FolderId id = id_of(entry->path());
+      if (hidden || std::ranges::find(around, id) != around.end()) entry.disable_recursion_pending();
+      around.push_back(id);
     } else if (!hidden && (folders == FolderFiles::all || known_format(entry->path()))) {
       files.push_back(entry->path().string());
     }
@@ -277,6 +292,10 @@ Format format_of(const std::filesystem::path& file, Access access) {
 
 std::string did_you_mean_file(const std::filesystem::path& missing) {
   constexpr int kMaxEntries = 1'000;
+  std::error_code no_link;
+  if (const std::filesystem::path target = std::filesystem::read_symlink(missing, no_link); !no_link) {
+    return "; the link of this name leads to '" + target.string() + "', which does not exist";
+  }
   const std::filesystem::path folder = missing.has_parent_path() ? missing.parent_path() : ".";
   std::vector<std::string> names;
   std::vector<std::string> stems;  // of files with the same extension, which would make unlike names look alike

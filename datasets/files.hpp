@@ -63,7 +63,8 @@ Format format_of(const std::filesystem::path& file, Access access = Access::read
 bool is_uri(std::string_view name);
 
 /// Returns "; did you mean 'data/hotels.csv'?" for the end of a message about a file that does not exist: the file of
-/// its folder whose name is near, or that differs in the extension alone. Empty if there is none, or it is not sure.
+/// its folder whose name is near, or that differs in the extension alone. Tells where a link leads that has this name.
+/// Empty if there is none, or it is not sure.
 std::string did_you_mean_file(const std::filesystem::path& missing);
 
 /// Files that a folder stands for.

@@ -86,6 +86,23 @@ TEST(Files, OffersTheFileThatWasMeant) {
   EXPECT_THAT(refusal("tweets.csv"), offers("tweets.parquet"));
   EXPECT_THAT(refusal("xy.csv"), Not(HasSubstr("did you mean")));
   EXPECT_THAT(refusal("none/hotels.csv"), Not(HasSubstr("did you mean")));
+  std::filesystem::create_symlink("gone.csv", folder / "link.csv");
+  EXPECT_THAT(refusal("link.csv"), HasSubstr("; the link of this name leads to 'gone.csv', which does not exist"));
+}
+
+TEST(Files, LinksThatLeadInCirclesAreFollowedOnce) {
+  const TemporaryFolder folder;
+  for (const char* name : {"t/a", "t/b", "u"}) std::filesystem::create_directories(folder / name);
+  folder.write("t/a/1.csv", "");
+  folder.write("t/b/2.csv", "");
+  folder.write("u/3.csv", "");
+  std::filesystem::create_symlink("..", folder / "t/a/up");
+  std::filesystem::create_symlink("../b", folder / "t/a/other");
+  std::filesystem::create_symlink("../a", folder / "t/b/other");
+  std::filesystem::create_symlink("../u", folder / "t/u");
+  EXPECT_THAT(expand_files({"t"}, folder.path()),
+              ElementsAre(folder / "t/a/1.csv", folder / "t/a/other/2.csv", folder / "t/b/2.csv",
+                          folder / "t/b/other/1.csv", folder / "t/u/3.csv"));
 }
 
 TEST(Files, AFolderThatCannotBeOpenedIsNoFolderWithoutMatches) {

@@ -7,6 +7,9 @@
 namespace skyrank::exec {
 namespace {
 
+/// The longest time limit; times to come beyond the year 2262 are no nanoseconds in 64 bits.
+constexpr std::chrono::milliseconds kMaxLimit = std::chrono::years(30);
+
 std::optional<std::chrono::milliseconds> time_limit(const Query& query, const RunOptions& options) {
   if (query.timeout() && options.timeout) return std::min(*query.timeout(), *options.timeout);
   return query.timeout() ? query.timeout() : options.timeout;
@@ -17,6 +20,7 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
 Limits::Limits(const Query& query, const RunOptions& options, Timer& timer)
     : timeout_(time_limit(query, options)), caller_(options.stop) {
   if (!timeout_) return;
+  timeout_ = std::min(*timeout_, kMaxLimit);
   if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", query.location());
   source_ = std::stop_source();
   forward_.emplace(caller_, [this] { source_.request_stop(); });

@@ -218,6 +218,9 @@ TEST(TimeLimit, EndsAQuerySoonAfterIt) {
   EXPECT_TRUE(timeout_of(engine, Query(slow).timeout(40ms), {.stop = {}, .timeout = 1h}).find("of 40 ms") !=
               std::string::npos);
   EXPECT_EQ(timeout_of(engine, from().rank_by({low("d0")}).limit(2).timeout(1h)), "done in time");
+  EXPECT_EQ(timeout_of(engine, from().rank_by({low("d0")}).limit(2),
+                       {.stop = {}, .timeout = std::chrono::milliseconds::max()}),
+            "done in time");
   EXPECT_THROW(engine.run(slow, table(), {.stop = {}, .timeout = 0ms}), QueryError);
 }
 

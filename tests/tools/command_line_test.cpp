@@ -174,6 +174,14 @@ TEST_F(CommandLine, TellsWhichCommandsTakeAFile) {
   EXPECT_THAT(run_skyrank({"run", folder_ / "btach.yaml"}).err, HasSubstr("did you mean '" + batch_ + "'?"));
 }
 
+TEST_F(CommandLine, TakesFilesThatBeginWithADash) {
+  folder_.write("-dash.csv", "a\n1\n");
+  ProgramOptions options;
+  options.folder = folder_.path();
+  EXPECT_EQ(run_skyrank({"describe", "--", "-dash.csv"}, options).status, 0);
+  expect_mistake({"describe", "--", "-none.csv", "more"}, "describe: unexpected argument 'more'");
+}
+
 TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   expect_mistake({"run", batch_, "extra"}, "run: unexpected argument 'extra'");
   expect_mistake({"run", batch_, "--threads", "-1"}, "--threads: -1 is not between 0 (all cores) and 1024");

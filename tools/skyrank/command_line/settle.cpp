@@ -37,7 +37,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 /// Throws for what no option, argument or command took.
 void refuse_extras(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
-    const std::vector<std::string> extras = command->remaining();
+    std::vector<std::string> extras = command->remaining();
+    std::erase(extras, "--");  // ends the options; CLI11 lists it, too
     // An unknown option leaves its value behind too; the option is what to name.
     const auto option = std::ranges::find_if(extras, [](const auto& extra) { return extra.starts_with('-'); });
     if (option != extras.end()) {

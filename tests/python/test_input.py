@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import gc
+import warnings
 import weakref
 
 import numpy
@@ -87,6 +88,91 @@ def test_python_objects():
     assert column(data, "nothing").tolist() == [None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("values", "expected", "kind"),
+    [
+        # As many units of 25 seconds as the integers say, not as many seconds.
+        (numpy.array([4, 1], "i8").view("datetime64[25s]"), numpy.array([100, 25], "i8").view("datetime64[s]"), "timestamp[s]"),
+        (numpy.array([2000, 1000], "i8").view("datetime64[ps]"), numpy.array([2, 1], "i8").view("datetime64[ns]"), "timestamp[ns]"),
+        (numpy.array(["NaT", "NaT"], "datetime64"), numpy.array(["NaT", "NaT"], "datetime64[s]"), "timestamp[s]"),
+        (numpy.array(["2024", "1999"], "datetime64[Y]"), numpy.array(["2024-01-01", "1999-01-01"], "datetime64[D]"), "date"),
+    ],
+)
+def test_units_of_times_that_columns_lack(values, expected, kind):
+    assert skyrank.Table({"x": values}).types == {"x": kind}
+    back = column({"x": values}, "x")
+    assert numpy.array_equal(back.astype(expected.dtype).view("i8"), expected.view("i8"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        numpy.array([3, 1], "i8").view("datetime64[ps]"),
+        numpy.array([10**10], "i8").view("datetime64[Y]"),
+        numpy.array([-(10**12)], "i8").view("datetime64[D]"),
+        numpy.array([10**18], "i8").view("datetime64[m]"),
+        [numpy.datetime64("3000-01-01", "D"), numpy.datetime64(1, "ns")],
+    ],
+)
+def test_times_that_columns_cannot_hold(values):
+    with pytest.raises(skyrank.DataError, match="cannot hold"):
+        skyrank.Table({"x": values})
+
+
+def test_times_among_objects_keep_every_digit():
+    day, noon = datetime.date(2024, 5, 17), datetime.datetime(2024, 5, 17, 12)
+    assert skyrank.top_k({"x": [noon, day]}, 1, low="x")["x"].tolist() == [datetime.datetime(2024, 5, 17)]
+    nanoseconds = [numpy.datetime64("2024-05-17T00:00:00.000000002"), None, numpy.datetime64("2024-05-17T00:00:00.000000001")]
+    assert skyrank.top_k({"x": nanoseconds}, 3, low="x").rows.tolist() == [2, 0, 1]
+    aware = noon.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert column({"x": [aware]}, "x").tolist() == [datetime.datetime(2024, 5, 17, 10)]
+
+
+def test_missing_values_and_times_of_pandas_among_objects():
+    pandas = pytest.importorskip("pandas")
+    times = [pandas.Timestamp("2024-05-17 00:00:00.000000002"), pandas.NaT, pandas.Timestamp("2024-05-17 00:00:00.000000001")]
+    assert skyrank.top_k({"x": times}, 3, low="x").rows.tolist() == [2, 0, 1]
+    assert column({"x": ["b", pandas.NA, "a"]}, "x").tolist() == ["b", None, "a"]
+    assert column({"x": [1, pandas.NA]}, "x").tolist() == [1, None]
+    late = skyrank.around("x", pandas.Timestamp("2024-05-17 00:00:00.000000002"))
+    assert skyrank.skyline({"x": times}, by=late).rows.tolist() == [0]
+    with pytest.raises(skyrank.DataError, match="the DataFrame cannot be read through __arrow_c_stream__"):
+        skyrank.Table(pandas.DataFrame({"x": [1, "a"]}))
+
+
+def test_lists_of_rows_keep_the_types_of_their_columns():
+    assert skyrank.top_k([[10, "a"], [9, "b"]], 1, low="c0").rows.tolist() == [1]
+    assert skyrank.top_k([[2**53 + 1, 0.5], [2**53, 1.5]], 1, low="c0").rows.tolist() == [1]
+    assert skyrank.Table([[2**63, -1], [1, 2]]).types == {"c0": "uint64", "c1": "int64"}
+    assert skyrank.Table([[1, 2.5], [3, 4.5]]).types == {"c0": "float64", "c1": "float64"}
+
+
+def test_a_matrix_is_an_array():
+    assert skyrank.skyline(numpy.ones((3, 2)).view(numpy.matrix)).rows.tolist() == [0, 1, 2]
+
+
+def test_texts_that_are_no_unicode():
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(skyrank.DataError, match="column 'x' has in row 1 a text that is no Unicode"):
+        skyrank.Table({"x": ["a", "\ud800"]})
+    with pytest.raises(skyrank.DataError, match="the name of a column is no Unicode"):
+        skyrank.Table({"\ud800": [1]})
+    for ask in (
+        lambda: skyrank.high("\ud800"),
+        lambda: skyrank.in_sets("x", [["\ud800"]]),
+        lambda: skyrank.sql("SELECT * FROM t WHERE x = '\ud800' ORDER BY x", t={"x": ["a"]}),
+    ):
+        with pytest.raises(skyrank.QueryError, match="is no Unicode"):
+            ask()
+    offsets = pyarrow.array([0, 1, 2], pyarrow.int32()).buffers()[1]
+    broken = pyarrow.StringArray.from_buffers(2, offsets, pyarrow.py_buffer(b"a\xff"))
+    answer = skyrank.top_k(pyarrow.table({"x": broken}), 2, low="x")
+    with pytest.raises(skyrank.DataError, match="column 'x' has in row 1 bytes that are no UTF-8"):
+        answer.to_dict()
+
+
 def test_decimals():
     values = [decimal.Decimal("1.5"), None, decimal.Decimal("-2.25"), decimal.Decimal("1E+3")]
     result = skyrank.top_k({"price": values}, 4, skyrank.low("price"))
@@ -104,6 +190,11 @@ def test_decimals():
         ({"x": [1, "a"]}, "column 'x' has values of the types int, str"),
         ({"x": [1, 2], "y": [1]}, "y"),
         ({"x": 5}, "column 'x' is a int"),
+        ({"x": "abc"}, "column 'x' is a str"),
+        ({"x": {1, 2}}, "column 'x' is a set"),
+        ({"x": [0.5, 2**53 + 1]}, "column 'x' has floats and the integer 9007199254740993, of which"),
+        ({"x": [0.5, numpy.longdouble(1)]}, "column 'x' has values of the types float, longdouble"),
+        ([[1, 2], [3]], "lists of one length"),
         ({"x": numpy.zeros((2, 2))}, "column 'x' has 2 dimensions"),
         ({"x": numpy.zeros(2, complex)}, "column 'x' has the type complex128"),
         ({"x": [2**64]}, "beyond 64 bits"),
@@ -185,3 +276,26 @@ def test_values_of_every_kind_in_queries():
         skyrank.around("x", [1])
     with pytest.raises(skyrank.QueryError, match="does not fit into 64 bits"):
         skyrank.around("x", 2**70)
+    for value, message in [
+        (numpy.timedelta64(5, "ns"), "a value of the type timedelta64"),
+        (numpy.longdouble(1), "a value of the type longdouble"),
+        (numpy.datetime64("NaT"), "NaT is no time"),
+        (numpy.datetime64(5, "ps"), "64 bits in the unit ns cannot hold"),
+        (numpy.datetime64(10**12, "D"), "32 bits of days cannot hold"),
+    ]:
+        with pytest.raises(skyrank.QueryError, match=message):
+            skyrank.around("x", value)
+
+
+def test_numbers_that_queries_cannot_hold():
+    query = skyrank.Query().rank_by("x")
+    for limit in (2**63, -(2**64)):
+        with pytest.raises(skyrank.QueryError, match="'limit' is at most"):
+            query.limit(limit)
+    for timeout in (float("inf"), 1e300, 9.3e9, 10**400):
+        with pytest.raises(skyrank.QueryError, match="a time limit is above 0 and below"):
+            skyrank.query({"x": [1]}, query, timeout=timeout)
+        with pytest.raises(skyrank.QueryError, match="a time limit is above 0 and below"):
+            query.timeout(timeout)
+    for timeout in (numpy.float32(60), numpy.int64(60), datetime.timedelta(minutes=1)):
+        assert len(skyrank.query({"x": [1]}, query, timeout=timeout)) == 1

@@ -13,7 +13,7 @@ from ._input import to_data
 from ._preferences import Text, high, low, preferences, ranking
 from ._query import Keys, Query
 from ._result import Result
-from ._values import as_list
+from ._values import as_list, without_surrogates
 
 if TYPE_CHECKING:
     import datetime
@@ -234,7 +234,7 @@ def sql(text: str, /, **tables: Any) -> Result:
         BindError: The table or a column does not exist.
         DataError, DeviceError, ResourceError, TimeoutError.
     """
-    statement, line, column = _core.parse_sql(text)
+    statement, line, column = _core.parse_sql(without_surrogates(text, "a statement"))
     name = statement.table_name()
     if name in tables:
         return default_engine().run(Query._of(statement), tables[name])

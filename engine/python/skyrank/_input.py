@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError, DeviceError, ResourceError
-from ._extras import required
-from ._values import kind_of
+from ._objects import numbers_of_times, object_column
+from ._values import without_surrogates
 
 if TYPE_CHECKING:
     import numpy
 
-_DAY_UNITS = ("Y", "M", "W", "D")
-
+# Iterables that are one value, or have no order.
+_NO_LISTS = (str, bytes, bytearray, Mapping, Set)
+# The first float64 that more than one integer may have been rounded to.
+_FIRST_ROUNDED = 2.0**53
 
 def on_main_thread() -> bool:
     """Returns true on the thread that handles signals, whose queries Ctrl-C must reach."""
@@ -50,9 +52,9 @@ def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
     if _may_lie_on_gpu(data):
         return _table_of_device_array(data, "")
     if hasattr(data, "__arrow_c_stream__"):
-        return _without_index(_core.table_of_stream(data.__arrow_c_stream__(), ""))
+        return _without_index(_core.table_of_stream(_exported(data, "__arrow_c_stream__", ""), ""))
     if hasattr(data, "__arrow_c_array__"):
-        schema, array = data.__arrow_c_array__()
+        schema, array = _exported(data, "__arrow_c_array__", "")
         return _core.table_of_batch(schema, array, "")
     if isinstance(data, Mapping):
         return _table_of_mapping(data)
@@ -158,17 +160,26 @@ def _speaks_arrow(data: Any) -> bool:
     return any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array", "device_array"))
 
 
+def _exported(data: Any, method: str, name: str) -> Any:
+    """Returns the stream, or the schema and the array, that a method exports; DataError where the library cannot."""
+    try:
+        exported = getattr(data, method)()
+        if method == "__arrow_c_stream__":
+            return exported
+        schema, array = exported
+        return schema, array
+    except _EXPORT_ERRORS as error:
+        what = f"column '{name}'" if name else f"the {type(data).__name__}"
+        raise DataError(f"{what} cannot be read through {method}: {error}") from error
+
+
 def _may_lie_on_gpu(data: Any) -> bool:
     """Returns true for Arrow data that may lie on a GPU; the other methods serve what says that it does not."""
     return hasattr(data, "__arrow_c_device_array__") and not getattr(data, "is_cpu", False)
 
 
 def _table_of_device_array(data: Any, name: str) -> _core.Table:
-    try:
-        schema, array = data.__arrow_c_device_array__()
-    except _EXPORT_ERRORS as error:
-        what = f"column '{name}'" if name else f"the {type(data).__name__}"
-        raise DataError(f"{what} cannot be read through __arrow_c_device_array__: {error}") from error
+    schema, array = _exported(data, "__arrow_c_device_array__", name)
     return _core.table_of_device_array(schema, array, name)
 
 
@@ -178,7 +189,9 @@ def _table_of_device_array(data: Any, name: str) -> _core.Table:
 def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     import numpy
 
-    array = numpy.asanyarray(data)
+    array = _array_of_rows(data) if isinstance(data, (list, tuple)) else numpy.asanyarray(data)
+    if not isinstance(array, numpy.ma.MaskedArray):
+        array = numpy.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.names is not None:
         if array.ndim != 1:
             raise DataError(f"a structured array has 1 dimension, not {array.ndim}")
@@ -193,10 +206,23 @@ def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     return _core.table_of_columns([_array_column(name, array[:, index]) for index, name in enumerate(names)], [])
 
 
+def _array_of_rows(data: Sequence[Any]) -> numpy.ndarray[Any, Any]:
+    """Returns rows as an array: one of objects where NumPy would make texts of numbers, or round integers to floats."""
+    import numpy
+
+    try:
+        array = numpy.asanyarray(data)
+        exact = array.dtype.kind != "f" or not (numpy.abs(array) >= _FIRST_ROUNDED).any()
+        return array if exact and array.dtype.kind not in "US" else numpy.array(data, dtype=object)
+    except ValueError as error:
+        raise DataError(f"the rows of a list are numbers, or lists of one length: {error}") from error
+
+
 def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
     """Returns a column that views a one-dimensional array, or a copy where it lies in an order that cannot be viewed."""
     import numpy
 
+    without_surrogates(name, "the name of a column", DataError)
     missing = None
     if isinstance(array, numpy.ma.MaskedArray):
         missing = numpy.ma.getmaskarray(array)
@@ -208,11 +234,11 @@ def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
         values = array.tolist()
         if missing is not None:
             values = [None if absent else value for value, absent in zip(values, missing.tolist())]
-        return _object_column(name, values)
+        return object_column(name, values, _array_column)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if kind == "M":
-        array, type_name, unknown = _times(array)
+        array, type_name, unknown = numbers_of_times(name, array)
         if unknown.any():
             missing = unknown if missing is None else missing | unknown
     elif kind == "b":
@@ -226,21 +252,6 @@ def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
     return _viewed(name, type_name, array, missing)
 
 
-def _times(array: numpy.ndarray[Any, Any]) -> tuple[numpy.ndarray[Any, Any], str, numpy.ndarray[Any, Any]]:
-    """Returns dates or ticks of datetime64 values, their type, and where they are NaT."""
-    import numpy
-
-    unit = numpy.datetime_data(array.dtype)[0]
-    unknown = numpy.isnat(array)
-    if unit in _DAY_UNITS:
-        days = array.astype("datetime64[D]").astype("int64")
-        return numpy.where(unknown, 0, days).astype("int32"), "date", unknown
-    if unit not in ("s", "ms", "us", "ns"):
-        unit = "s"
-        array = array.astype("datetime64[s]")
-    return array.view("int64"), f"timestamp[{unit}]", unknown
-
-
 def _viewed(name: str, type_name: str, array: Any, missing: Any) -> _core.Column:
     import numpy
 
@@ -249,63 +260,6 @@ def _viewed(name: str, type_name: str, array: Any, missing: Any) -> _core.Column
     valid = 0 if bits is None else bits.__array_interface__["data"][0]
     stride = array.strides[0] if len(array) > 1 else array.dtype.itemsize
     return _core.column_of_memory(name, type_name, address, len(array), stride, valid, (array, bits))
-
-
-def _object_column(name: str, values: list[Any]) -> _core.Column:
-    """Returns a copy of Python objects of one type; None is NULL."""
-    import datetime
-    import decimal
-
-    import numpy
-
-    present = [value for value in values if value is not None]
-    if any(isinstance(value, str) for value in present):
-        # pandas writes a missing text as NaN.
-        texts = [None if value != value else value for value in values]
-        if all(value is None or isinstance(value, str) for value in texts):
-            return _core.column_of_texts(name, texts)
-    kinds: list[tuple[tuple[type, ...], str]] = [
-        ((bool, numpy.bool_), "bool"),
-        ((int, numpy.integer), "int64"),
-        ((int, float, numpy.integer, numpy.floating), "float64"),
-        ((datetime.datetime, numpy.datetime64), "datetime64[us]"),
-        ((datetime.date,), "datetime64[D]"),
-    ]
-    for types, dtype in kinds:
-        if not all(isinstance(value, types) for value in present):
-            continue
-        if dtype == "int64" and present and max(present) > 2**63 - 1 and min(present) >= 0:
-            dtype = "uint64"
-        missing = numpy.array([value is None for value in values], dtype=bool)
-        filler = present[0] if present else 0
-        try:
-            array = numpy.array([filler if value is None else value for value in values], dtype=dtype)
-        except OverflowError as error:
-            raise DataError(f"column '{name}' has integers beyond 64 bits") from error
-        return _array_column(name, numpy.ma.MaskedArray(array, missing) if missing.any() else array)
-    if all(isinstance(value, decimal.Decimal) for value in present):
-        return _decimal_column(name, values)
-    found = sorted({type(value).__name__ for value in present})
-    raise DataError(
-        f"column '{name}' has values of the types {', '.join(found)}; a column has texts, numbers, decimals, booleans, "
-        "dates or times of one type, or None"
-    )
-
-
-def _decimal_column(name: str, values: list[Any]) -> _core.Column:
-    """Returns a copy of decimals with as many digits behind the point as the longest has; None is NULL."""
-    pyarrow = required("pyarrow", "files", "a column of decimals")
-    for value in values:
-        if value is not None and not value.is_finite():
-            raise DataError(f"column '{name}' has the decimal {value}; decimals are finite, and a column of floats has others")
-    try:
-        schema, array = pyarrow.array(values).__arrow_c_array__()
-    except pyarrow.ArrowException as error:
-        raise DataError(f"column '{name}' has decimals that no column can hold: {error}") from error
-    table = _core.table_of_batch(schema, array, name)
-    if table.unsupported():
-        raise DataError(f"column '{name}' has decimals of more than 38 digits")
-    return table.column(0)
 
 
 # -------------------------------------------------------------------------------------------------------------- dicts
@@ -317,16 +271,15 @@ def _table_of_mapping(data: Mapping[str, Any]) -> _core.Table:
 
 
 def _column_table(name: str, values: Any) -> _core.Table:
-    if not isinstance(name, str):
-        raise DataError(f"the name of a column is a text, not {kind_of(name)}")
+    without_surrogates(name, "the name of a column", DataError)
     if _is_array(values):
         return _core.table_of_columns([_array_column(name, values)], [])
     if _may_lie_on_gpu(values):
         table = _table_of_device_array(values, name)
     elif hasattr(values, "__arrow_c_stream__"):
-        table = _core.table_of_stream(values.__arrow_c_stream__(), name)
+        table = _core.table_of_stream(_exported(values, "__arrow_c_stream__", name), name)
     elif hasattr(values, "__arrow_c_array__"):
-        schema, array = values.__arrow_c_array__()
+        schema, array = _exported(values, "__arrow_c_array__", name)
         table = _core.table_of_batch(schema, array, name)
     elif hasattr(values, "__dlpack__"):
         return _tensor_column(name, values)
@@ -335,11 +288,10 @@ def _column_table(name: str, values: Any) -> _core.Table:
 
         return _core.table_of_columns([_array_column(name, numpy.asanyarray(values))], [])
     else:
-        try:
-            objects = list(values)
-        except TypeError as error:
-            raise DataError(f"column '{name}' is a {type(values).__name__}; a column is an array or a list") from error
-        return _core.table_of_columns([_object_column(name, objects)], [])
+        if isinstance(values, _NO_LISTS) or not isinstance(values, Iterable):
+            raise DataError(f"column '{name}' is a {type(values).__name__}; a column is an array or a list")
+        objects = list(values)
+        return _core.table_of_columns([object_column(name, objects, _array_column)], [])
     if left_out := table.unsupported():
         _, kind, reason = left_out[0]
         raise DataError(f"column '{name}' has {kind}, which SkyRank does not read" + (reason and f": {reason}"))

@@ -9,7 +9,7 @@ from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
 from ._preferences import Text, preferences, ranking
-from ._values import as_list, expression, kind_of, seconds_of, whole_number
+from ._values import as_list, expression, kind_of, seconds_of, whole_number, without_surrogates
 
 if TYPE_CHECKING:
     import datetime
@@ -62,7 +62,7 @@ class Query:
 
         Raises QueryError with line and column where the statement is malformed, or is SQL that SkyRank leaves to others.
         """
-        return cls._of(_core.parse_sql(text)[0])
+        return cls._of(_core.parse_sql(without_surrogates(text, "a statement"))[0])
 
     @classmethod
     def _of(cls, core: Any) -> Query:

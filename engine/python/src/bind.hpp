@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,10 @@ std::shared_ptr<const void> owner_of(nb::object object);
 Value to_value(nb::handle object);
 /// Returns a value in the spelling of Python.
 std::string to_python_text(const Value& value);
+
+/// Returns a time limit in whole milliseconds, at least one. Throws QueryError for 0 seconds or less, and for 10^9 or
+/// more.
+std::chrono::milliseconds to_time_limit(double seconds);
 
 /// Returns the type that a text such as "int32" or "timestamp[us]" names; ValueError for others.
 DataType parse_type(const std::string& text);

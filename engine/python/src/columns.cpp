@@ -28,6 +28,17 @@ Column column_of_memory(const std::string& name, const std::string& type, std::u
   return {name, std::move(data)};
 }
 
+/// Returns the text of a Python string; DataError for one without a form in UTF-8.
+std::string utf8_of(nb::handle text, const std::string& column, std::size_t row) {
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes != nullptr) return {bytes, static_cast<std::size_t>(size)};
+  if (PyErr_ExceptionMatches(PyExc_UnicodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  throw DataError("column '" + column + "' has in row " + std::to_string(row) +
+                  " a text that is no Unicode: it has half of a surrogate pair");
+}
+
 /// Copies texts; None is NULL.
 Column column_of_texts(const std::string& name, const nb::sequence& values) {
   std::vector<std::string> texts;
@@ -36,7 +47,7 @@ Column column_of_texts(const std::string& name, const nb::sequence& values) {
   for (nb::handle value : values) {
     nulls |= value.is_none();
     valid.push_back(!value.is_none());
-    texts.push_back(value.is_none() ? std::string() : nb::cast<std::string>(value));
+    texts.push_back(value.is_none() ? std::string() : utf8_of(value, name, texts.size()));
   }
   return Column::own(name, texts, nulls ? valid : std::vector<bool>());
 }
@@ -51,12 +62,16 @@ nb::object memory_of(const Column& column) {
                         column.may_have_nulls());
 }
 
-/// Returns the text of a value as CSV files spell it, or None for NULL.
+/// Returns the text of a value as CSV files spell it, or None for NULL. Throws DataError for bytes that are no UTF-8.
 nb::object text_at(const Column& column, std::int64_t row) {
   if (column.is_null(row)) return nb::none();
   const bool is_text = column.type().type == Type::string;
   const std::string text = is_text ? std::string(column.data().string_at(row)) : to_string(column.value(row));
-  return nb::str(text.data(), text.size());
+  PyObject* const decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+  if (decoded != nullptr) return nb::steal(decoded);
+  if (PyErr_ExceptionMatches(PyExc_UnicodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  throw DataError("column '" + column.name() + "' has in row " + std::to_string(row) + " bytes that are no UTF-8");
 }
 
 nb::list texts_of(const Column& column) {

@@ -92,7 +92,7 @@ struct Call {
     RunOptions options;
     options.count_work = count_work;
     options.stop = std::move(stop);
-    if (timeout > 0) options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000) + 1);
+    if (timeout > 0) options.timeout = to_time_limit(timeout);
     return options;
   }
 };

@@ -114,11 +114,7 @@ void set_using(Query& query, const std::vector<std::string>& algorithms, const s
   query.using_path({algorithms, parse_device(device), parameters, without});
 }
 
-void set_timeout(Query& query, double seconds) {
-  if (!(seconds > 0 && seconds < 1e9)) throw QueryError("a time limit is above 0 and below 10^9 seconds");
-  const auto limit = static_cast<std::int64_t>(seconds * 1000);
-  query.timeout(std::chrono::milliseconds(limit > 0 ? limit : 1));
-}
+void set_timeout(Query& query, double seconds) { query.timeout(to_time_limit(seconds)); }
 
 /// Returns the query that a statement says, and the line and the column where it names its table.
 nb::tuple parse_statement(const std::string& text) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -79,6 +81,12 @@ std::string to_python_text(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value))
     return nb::repr(nb::str(text->c_str(), text->size())).c_str();
   return to_string(value);
+}
+
+std::chrono::milliseconds to_time_limit(double seconds) {
+  constexpr double kMaxSeconds = 1e9;  // about 30 years; clocks count in nanoseconds and end at 292
+  if (!(seconds > 0 && seconds < kMaxSeconds)) throw QueryError("a time limit is above 0 and below 10^9 seconds");
+  return std::chrono::milliseconds(std::max<std::int64_t>(std::llround(seconds * 1000), 1));
 }
 
 DataType parse_type(const std::string& text) {

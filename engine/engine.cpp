@@ -17,6 +17,7 @@
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/plan_parts.hpp"
 #include "engine/parts/gpus/spread.hpp"
+#include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/sources/source_run.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/paths.hpp"
@@ -73,10 +74,11 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return run(query, *table, options);
-  if (const auto keyed = exec::with_key_columns(query, source)) {
+  const exec::CheckedSource checked(source);
+  if (const auto keyed = exec::with_key_columns(query, checked)) {
     return exec::run_source(*this, *state_, keyed->query, *keyed->source, options);
   }
-  return exec::run_source(*this, *state_, query, source, options);
+  return exec::run_source(*this, *state_, query, checked, options);
 }
 
 Table Engine::pin(const Table& table, Pin when) const {
@@ -118,10 +120,11 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
-  if (const auto keyed = exec::with_key_columns(query, source)) {
+  const exec::CheckedSource checked(source);
+  if (const auto keyed = exec::with_key_columns(query, checked)) {
     return exec::explain_source(*this, *state_, keyed->query, *keyed->source, options);
   }
-  return exec::explain_source(*this, *state_, query, source, options);
+  return exec::explain_source(*this, *state_, query, checked, options);
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {

@@ -12,6 +12,7 @@
 #include "engine/parts/parts_memory.hpp"
 #include "engine/parts/prune.hpp"
 #include "engine/parts/sources/by_parts.hpp"
+#include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/global_rows.hpp"
@@ -78,8 +79,9 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
   return exec::partial_answer(*this, *state_, query, part, first_row, options);
 }
 
-Partial Engine::partial(const Query& query, const Source& part, RowId first_row, const RunOptions& options) const {
-  if (const auto table = part.table()) return partial(query, *table, first_row, options);
+Partial Engine::partial(const Query& query, const Source& source, RowId first_row, const RunOptions& options) const {
+  if (const auto table = source.table()) return partial(query, *table, first_row, options);
+  const exec::CheckedSource part(source);
   query.validate();
   const std::int64_t size = num_rows(part);
   check_place(query, size, first_row);

@@ -1,6 +1,10 @@
 // Sources that applications make: of functions that read units, and of Arrow streams.
 #include <cerrno>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Rows [begin, begin + count) of a table of numbers, texts with NULLs, and their squares.
 Table rows_from(std::int64_t begin, std::int64_t count) {
@@ -129,6 +134,65 @@ TEST(UnitSource, ErrorsOfTheProgramReachIt) {
     throw ResourceError("the disk is gone");
   });
   EXPECT_THROW(Engine().run(Query::from("t").rank_by({low("number")}), *source), ResourceError);
+}
+
+/// A class of an application whose answers are not what it announces.
+struct UntrueSource final : Source {
+  Table names = rows_from(0, 0);
+  std::vector<SourceUnit> announced = kUnits;
+  Table rows = rows_from(0, 12);
+  std::vector<std::int64_t> bounds = {0, 0, 0, 0};
+  std::optional<std::int64_t> nulls = 0;
+
+  const Table& schema() const override { return names; }
+  const std::vector<SourceUnit>& units() const override { return announced; }
+  std::uint64_t bytes() const override { return 0; }
+  std::optional<UnitStatistics> statistics(int column) const override {
+    if (column != 0) return std::nullopt;
+    const Column bound = Column::own("number", bounds);
+    return UnitStatistics{bound, bound, {nulls, nulls, nulls, nulls}};
+  }
+  SourceRows read(std::span<const std::size_t>, std::span<const int>) const override { return {rows, 0}; }
+  SourceRows read_rows(std::span<const RowId>, std::span<const int>) const override { return {rows, 0}; }
+};
+
+TEST(Source, RowsAndColumnsThatWereNotAskedForAreRefused) {
+  const Query query = Query::from("t").prefer({low("number"), high("square")});
+  const auto message = [&](const Table& rows) {
+    UntrueSource source;
+    source.rows = rows;
+    return error_of([&] { Engine().run(query, source); });
+  };
+  EXPECT_THAT(message(rows_from(0, 11)), HasSubstr("the source gave 11 rows where it was asked for 12"));
+  EXPECT_THAT(message(rows_from(0, 0)), HasSubstr("the source gave 0 rows where it was asked for 12"));
+  EXPECT_THAT(message(Table({rows_from(0, 12).column(0)})), HasSubstr("gave 1 columns; its schema has 3"));
+  const std::vector<Column> all = rows_from(0, 12).columns();
+  EXPECT_THAT(message(Table({all[2].renamed("number"), all[1], all[0].renamed("square")})),
+              HasSubstr("the source gave the column 'number' as float64, its schema has it as int64"));
+  EXPECT_EQ(Engine().run(query, UntrueSource()).rows.size(), 12);
+  // The rows of a partial answer are read by their numbers.
+  const Query best = Query::from("t").rank_by({low("number")}).limit(2);
+  EXPECT_THAT(error_of([&] { Engine().partial(best, UntrueSource(), 0); }),
+              HasSubstr("the source gave 12 rows where it was asked for 2"));
+}
+
+TEST(Source, UnitsAndStatisticsThatFitNothingAreRefused) {
+  const Query query = Query::from("t").where("number >= 0").rank_by({low("number")});
+  const auto message = [&](auto change) {
+    auto source = std::make_shared<UntrueSource>();
+    change(*source);
+    EXPECT_THAT(error_of([&] { Engine().explain(query, *source); }), Not(::testing::IsEmpty()));
+    return error_of([&] { Engine().run(query, *source); });
+  };
+  EXPECT_THAT(message([](UntrueSource& s) { s.announced[1].rows = -5; }),
+              HasSubstr("unit 1 of the source is announced"));
+  EXPECT_THAT(message([](UntrueSource& s) { s.announced[1].rows = INT64_MAX; }), HasSubstr("all units together have"));
+  EXPECT_THAT(message([](UntrueSource& s) { s.bounds.clear(); }), HasSubstr("need 4 bounds of type int64"));
+  EXPECT_THAT(message([](UntrueSource& s) { s.nulls = -1; }), HasSubstr("tell of -1 NULLs in unit 0"));
+  UntrueSource source;
+  source.bounds.clear();
+  const std::shared_ptr<const Source> borrowed(&source, [](const Source*) {});
+  EXPECT_THAT(error_of([&] { Engine().run(query, *unit_range(borrowed, 0, 2)); }), HasSubstr("need 4 bounds"));
 }
 
 /// A stream of tables that fails after the last of them, if it is told so.

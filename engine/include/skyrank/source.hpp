@@ -36,7 +36,8 @@ struct SourceRows {
 };
 
 /// A table that is read while queries are answered, and only as far as they need it (Engine::run). Rows are numbered
-/// from 0 through all units. Sources are immutable and safe to use from many threads at once.
+/// from 0 through all units. Sources are immutable and safe to use from many threads at once. A query throws DataError
+/// where a source gives other numbers of rows, types or statistics than it announces.
 class SKYRANK_EXPORT Source {
  public:
   virtual ~Source();

@@ -7,6 +7,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/concatenate.hpp"
 
 namespace skyrank {
@@ -45,14 +46,8 @@ class UnitSource final : public Source {
     if (statistics_ == nullptr) return std::nullopt;
     auto statistics = statistics_(column);
     if (!statistics) return std::nullopt;
-    const auto count = static_cast<std::int64_t>(units_.size());
-    const DataType type = schema_.column(column).type();
-    const bool fits = statistics->min.size() == count && statistics->max.size() == count &&
-                      statistics->nulls.size() == units_.size() && statistics->min.type() == type &&
-                      statistics->max.type() == type;
-    if (fits) return statistics;
-    throw DataError("the statistics of column '" + schema_.column(column).name() + "' need " + std::to_string(count) +
-                    " bounds of type " + to_string(type) + ", one for each unit of the source");
+    exec::check_statistics(*statistics, schema_.column(column), units_);
+    return statistics;
   }
 
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
@@ -155,6 +150,7 @@ class UnitRange final : public Source {
   std::optional<UnitStatistics> statistics(int column) const override {
     std::optional<UnitStatistics> all = source_->statistics(column);
     if (!all) return std::nullopt;
+    exec::check_statistics(*all, schema().column(column), source_->units());
     std::vector<RowId> places(units_.size());
     std::iota(places.begin(), places.end(), static_cast<RowId>(begin_));
     const auto first = all->nulls.begin() + static_cast<std::ptrdiff_t>(begin_);

@@ -184,6 +184,11 @@ TEST_F(CommandLine, TakesFilesThatBeginWithADash) {
 
 TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   expect_mistake({"run", batch_, "extra"}, "run: unexpected argument 'extra'");
+  for (const std::string option : {"--out", "--format", "--timeout", "--memory-limit", "--query"}) {
+    expect_mistake({"run", batch_, option, ""}, option + ": the value is empty");
+  }
+  expect_mistake({"run", batch_, "--rows", "-1"}, "--rows: -1 is not 0 (all rows) or more");
+  expect_mistake({"run", batch_, "--set", "points.file="}, "--set points.file: the name of a file is empty");
   expect_mistake({"run", batch_, "--threads", "-1"}, "--threads: -1 is not between 0 (all cores) and 1024");
   for (const std::string size : {"2Gb", "0", "-1MB", "much", "1e30GiB", "nanMB"}) {
     expect_mistake({"run", batch_, "--memory-limit", size},

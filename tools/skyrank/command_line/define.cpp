@@ -94,8 +94,7 @@ void add_answer_options(CLI::App& command, RunArguments& run, Arguments& argumen
       .add_option("--rows", run.rows,
                   "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
                   "else all)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->type_name("N");
   command
       .add_option("--out", run.out,
                   "Write the answer of one query to this file, such as best.parquet, or each answer to "

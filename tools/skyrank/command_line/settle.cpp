@@ -63,6 +63,20 @@ void refuse_extras(const CLI::App& app) {
                                query::did_you_mean(extras.front(), names), fmt::join(names, ", ")));
 }
 
+/// Throws for an option with an empty text, such as that of a variable of the shell that is not set.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_positional() || option->results() != std::vector<std::string>{""}) continue;
+      throw UsageError(fmt::format("{}: the value is empty", option->get_name()));
+    }
+  }
+}
+
+void check_rows(std::optional<std::int64_t> rows) {
+  if (rows && *rows < 0) throw UsageError(fmt::format("--rows: {} is not 0 (all rows) or more", *rows));
+}
+
 DeviceChoice parse_device(const std::string& name) {
   if (name == "auto") return DeviceChoice::automatic;
   if (name == "cpu") return DeviceChoice::cpu;
@@ -131,6 +145,7 @@ Table read_columns(const std::filesystem::path& file, const std::vector<std::str
 
 void settle(const CLI::App& app, Arguments& arguments) {
   refuse_extras(app);
+  refuse_empty_values(app);
   check_shell(app, arguments.completion.shell);
   const DeviceChoice device = parse_device(arguments.device);
   arguments.run.device = device;
@@ -155,6 +170,8 @@ void settle(const CLI::App& app, Arguments& arguments) {
   }
   for (const int threads : arguments.bench.threads) check_threads(threads);
   check_repeat(arguments.bench.repeat);
+  check_rows(arguments.run.rows);
+  check_rows(arguments.sql.run.rows);
 }
 
 }  // namespace skyrank::tools

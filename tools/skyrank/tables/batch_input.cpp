@@ -140,6 +140,8 @@ void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
   TableSource& table = find_table(batch, setting.table);
   if (setting.key == "file") {
+    if (setting.value.empty())
+      throw UsageError(fmt::format("--set {}.file: the name of a file is empty", setting.table));
     table.files = {absolute_name(setting.value)};
     table.generator.reset();
     return;

@@ -40,7 +40,6 @@ LIBRARIES = [
     Library("oneTBB", "Apache-2.0", "https://github.com/uxlfoundation/oneTBB", ("libtbb", "libtbbmalloc"), cmake="TBB"),
     Library("Highway", "Apache-2.0 OR BSD-3-Clause", "https://github.com/google/highway", ("libhwy", "libhwy_contrib"),
             cmake="hwy"),
-    Library("Snappy", "BSD-3-Clause", "https://github.com/google/snappy", ("libsnappy",), cmake="Snappy"),
     Library("CLI11", "BSD-3-Clause", "https://github.com/CLIUtils/CLI11", cmake="CLI11"),
     Library("nlohmann-json", "MIT", "https://json.nlohmann.me", cmake="nlohmann_json"),
     Library("Eigen", "MPL-2.0", "https://eigen.tuxfamily.org", cmake="Eigen3"),

@@ -16,8 +16,7 @@ END
 
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache python3 python3-pip
-  libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev
-  libsnappy-dev)
+  libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
   git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)

@@ -11,13 +11,12 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
 #include <utility>
 
-#ifdef SKYRANK_SNAPPY
-#include <snappy.h>
-
-#include <cstring>
-#endif
+#include "datasets/columnar/snappy.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -26,8 +25,6 @@ namespace {
 bool marks_are_wrong(const parquet::FileMetaData& file) {
   return file.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
 }
-
-#ifdef SKYRANK_SNAPPY
 
 using BufferPtr = std::shared_ptr<arrow::Buffer>;
 using PagePtr = std::shared_ptr<parquet::Page>;
@@ -80,14 +77,13 @@ class SnappyPages final : public parquet::PageReader {
   /// of them NULL, may have nothing there.
   BufferPtr decompress(const parquet::Page& page, std::int64_t levels) {
     if (levels < 0 || levels > page.size()) damaged();
-    const char* const values = reinterpret_cast<const char*>(page.data()) + levels;
-    const auto size = static_cast<std::size_t>(page.size() - levels);
-    std::size_t length = 0;
-    if (size > 0 && !snappy::GetUncompressedLength(values, size, &length)) damaged();
-    PARQUET_THROW_NOT_OK(buffer_->Resize(levels + static_cast<std::int64_t>(length), /*shrink_to_fit=*/false));
-    auto* const out = reinterpret_cast<char*>(buffer_->mutable_data());
+    const std::span values(page.data() + levels, static_cast<std::size_t>(page.size() - levels));
+    const auto length = values.empty() ? std::optional(0U) : snappy_size(values);
+    if (!length) damaged();
+    PARQUET_THROW_NOT_OK(buffer_->Resize(levels + std::int64_t{*length}, /*shrink_to_fit=*/false));
+    std::uint8_t* const out = buffer_->mutable_data();
     if (levels > 0) std::memcpy(out, page.data(), static_cast<std::size_t>(levels));
-    if (size > 0 && !snappy::RawUncompress(values, size, out + levels)) damaged();
+    if (!values.empty() && !snappy_decompress(values, {out + levels, *length})) damaged();
     return buffer_;
   }
 
@@ -129,8 +125,6 @@ class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
   parquet::ReaderProperties properties_;
 };
 
-#endif
-
 }  // namespace
 
 ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes) {
@@ -159,19 +153,13 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
 #endif
 }
 
-std::unique_ptr<parquet::ParquetFileReader::Contents> with_system_snappy(
+std::unique_ptr<parquet::ParquetFileReader::Contents> with_snappy_pages(
     std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
     const parquet::ReaderProperties& properties) {
-#ifdef SKYRANK_SNAPPY
   parquet::ParquetFileReader::Contents& file = *whole;
   return std::make_unique<FileOfRowGroups>(std::move(whole), [&file, input = std::move(input), properties](int i) {
     return std::make_unique<SnappyRowGroup>(file.GetRowGroup(i), file.metadata(), input, properties);
   });
-#else
-  static_cast<void>(input);
-  static_cast<void>(properties);
-  return whole;
-#endif
 }
 
 }  // namespace skyrank::datasets

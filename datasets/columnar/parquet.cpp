@@ -37,7 +37,7 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFi
   const parquet::ReaderProperties storage(pool);
   auto whole = parquet::ParquetFileReader::Contents::Open(file.input, storage, std::move(metadata));
   auto pages = std::make_unique<parquet::ParquetFileReader>();
-  pages->Open(with_system_snappy(std::move(whole), file.input, storage));
+  pages->Open(with_snappy_pages(std::move(whole), file.input, storage));
 #if ARROW_VERSION_MAJOR >= 23
   return parquet::arrow::FileReader::Make(pool, std::move(pages), properties);
 #else

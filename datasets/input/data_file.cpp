@@ -240,7 +240,7 @@ DataFile& DataFile::operator=(DataFile&&) noexcept = default;
 
 void DataFile::refuse_other_kinds(unsigned mode, std::uint64_t device) const {
   constexpr unsigned kMemoryDevices = 1;
-  constexpr unsigned kNull = 3;
+  constexpr unsigned kNullDevice = 3;
   constexpr unsigned kTty = 5;
   constexpr unsigned kVirtualTerminals = 4;
   const char* advice = "; name a file or a pipe";
@@ -249,7 +249,7 @@ void DataFile::refuse_other_kinds(unsigned mode, std::uint64_t device) const {
   if (S_ISBLK(mode)) throw DataError(name_ + ": is a block device" + advice);
   if (!S_ISCHR(mode)) return;
   const unsigned kind = major(device);
-  const bool null = kind == kMemoryDevices && minor(device) == kNull;
+  const bool null = kind == kMemoryDevices && minor(device) == kNullDevice;
   const bool terminal = kind == kTty || kind == kVirtualTerminals || (kind >= 136 && kind <= 143);
   if (!null && !terminal) throw DataError(name_ + ": is a device, which has no end" + advice);
 }

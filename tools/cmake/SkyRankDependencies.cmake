@@ -24,7 +24,6 @@ if(SKYRANK_BUILD_TOOLS)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
   find_package(SkyRankArrow REQUIRED)
-  find_package(Snappy CONFIG QUIET)  # without it, Arrow decompresses the pages of Parquet files more slowly
 endif()
 if(SKYRANK_MPI)
   if(NOT SKYRANK_BUILD_TOOLS)

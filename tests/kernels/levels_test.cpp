@@ -51,7 +51,7 @@ std::vector<Values> columns_of(Shape shape, std::size_t n, std::size_t d, unsign
 }
 
 std::vector<int> expected_levels(const SkylineProblem& problem) {
-  return oracle::levels(problem.n, [&](std::size_t j, std::size_t i) { return oracle::dominates(problem, j, i); });
+  return oracle::levels(problem.n, oracle::dominance(problem));
 }
 
 LevelsSolution solve(const LevelsProblem& problem, int threads = 2) {
@@ -137,9 +137,10 @@ TEST(Levels, Heights) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::int32_t h = 0; h < heights[i]; ++h) copies.emplace_back(i, h);
     }
+    const auto dominates = oracle::dominance(test.problem());
     const auto expected = oracle::levels(copies.size(), [&](std::size_t a, std::size_t b) {
       if (copies[a].first == copies[b].first) return copies[a].second < copies[b].second;
-      return oracle::dominates(test.problem(), copies[a].first, copies[b].first);
+      return dominates(copies[a].first, copies[b].first);
     });
     for (const std::int32_t max_levels : {3, std::numeric_limits<std::int32_t>::max()}) {
       const LevelsSolution found =

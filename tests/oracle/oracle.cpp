@@ -1,7 +1,10 @@
 #include "tests/oracle/oracle.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
 
 namespace skyrank::oracle {
 namespace {
@@ -9,36 +12,63 @@ namespace {
 using kernels::OrderNode;
 using kernels::SkylineProblem;
 
-bool node_equal(const SkylineProblem& problem, std::size_t node, std::size_t a, std::size_t b) {
-  const OrderNode& it = problem.order[node];
-  if (it.kind == OrderNode::Kind::key) return key_at(problem.keys[it.first], a) == key_at(problem.keys[it.first], b);
+/// The keys of all columns as 64-bit integers, row after row.
+class Rows {
+ public:
+  Rows(std::span<const kernels::KeyColumn> columns, std::size_t n) : width_(columns.size()), keys_(n * columns.size()) {
+    for (std::size_t c = 0; c < width_; ++c) {
+      for (std::size_t row = 0; row < n; ++row) keys_[row * width_ + c] = key_at(columns[c], row);
+    }
+  }
+
+  /// The keys of one row.
+  const std::uint64_t* operator[](std::size_t row) const { return keys_.data() + row * width_; }
+
+ private:
+  std::size_t width_;
+  std::vector<std::uint64_t> keys_;
+};
+
+bool node_equal(std::span<const OrderNode> order, std::size_t node, const std::uint64_t* a, const std::uint64_t* b) {
+  const OrderNode& it = order[node];
+  if (it.kind == OrderNode::Kind::key) return a[it.first] == b[it.first];
   for (std::size_t child = it.first; child < it.first + it.count; ++child) {
-    if (!node_equal(problem, child, a, b)) return false;
+    if (!node_equal(order, child, a, b)) return false;
   }
   return true;
 }
 
 /// Returns true if row a is better than row b by this node, in the words of the definition of each kind of node.
-bool node_better(const SkylineProblem& problem, std::size_t node, std::size_t a, std::size_t b) {
-  const OrderNode& it = problem.order[node];
+bool node_better(std::span<const OrderNode> order, std::size_t node, const std::uint64_t* a, const std::uint64_t* b) {
+  const OrderNode& it = order[node];
   switch (it.kind) {
-    case OrderNode::Kind::key: return key_at(problem.keys[it.first], a) < key_at(problem.keys[it.first], b);
+    case OrderNode::Kind::key: return a[it.first] < b[it.first];
     case OrderNode::Kind::prior:
       for (std::size_t child = it.first; child < it.first + it.count; ++child) {
-        if (!node_equal(problem, child, a, b)) return node_better(problem, child, a, b);
+        if (!node_equal(order, child, a, b)) return node_better(order, child, a, b);
       }
       return false;
     case OrderNode::Kind::pareto: break;
   }
   bool somewhere = false;
   for (std::size_t child = it.first; child < it.first + it.count; ++child) {
-    if (node_better(problem, child, a, b)) {
+    if (node_better(order, child, a, b)) {
       somewhere = true;
-    } else if (!node_equal(problem, child, a, b)) {
+    } else if (!node_equal(order, child, a, b)) {
       return false;
     }
   }
   return somewhere;
+}
+
+/// Returns true if row a is nowhere greater than row b and somewhere smaller.
+bool pareto_better(std::size_t columns, const std::uint64_t* a, const std::uint64_t* b) {
+  bool smaller_somewhere = false;
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (a[c] > b[c]) return false;
+    if (a[c] < b[c]) smaller_somewhere = true;
+  }
+  return smaller_somewhere;
 }
 
 }  // namespace
@@ -53,26 +83,30 @@ std::uint64_t key_at(const kernels::KeyColumn& column, std::size_t row) {
   return column.as<std::uint64_t>()[row];
 }
 
-bool dominates(const SkylineProblem& problem, std::size_t j, std::size_t i) {
-  if (!problem.order.empty()) return node_better(problem, 0, j, i);
-  bool smaller_somewhere = false;
-  for (const kernels::KeyColumn& column : problem.keys) {
-    if (key_at(column, j) > key_at(column, i)) return false;
-    if (key_at(column, j) < key_at(column, i)) smaller_somewhere = true;
-  }
-  return smaller_somewhere;
+std::function<bool(std::size_t j, std::size_t i)> dominance(const SkylineProblem& problem) {
+  return [rows = Rows(problem.keys, problem.n), order = problem.order, columns = problem.keys.size()](std::size_t j,
+                                                                                                      std::size_t i) {
+    return order.empty() ? pareto_better(columns, rows[j], rows[i]) : node_better(order, 0, rows[j], rows[i]);
+  };
 }
 
 std::vector<RowId> skyline(const SkylineProblem& problem) {
-  return skyline(problem.n, [&](std::size_t j, std::size_t i) { return dominates(problem, j, i); });
+  const Rows rows(problem.keys, problem.n);
+  if (!problem.order.empty()) {
+    return skyline(problem.n,
+                   [&](std::size_t j, std::size_t i) { return node_better(problem.order, 0, rows[j], rows[i]); });
+  }
+  return skyline(problem.n,
+                 [&](std::size_t j, std::size_t i) { return pareto_better(problem.keys.size(), rows[j], rows[i]); });
 }
 
 std::vector<RowId> topk(const kernels::TopKProblem& problem) {
-  const auto compare = [&](RowId a, RowId b) {
-    for (const kernels::KeyColumn& column : problem.keys) {
-      const std::uint64_t x = key_at(column, a);
-      const std::uint64_t y = key_at(column, b);
-      if (x != y) return x < y ? -1 : 1;
+  const Rows keys(problem.keys, problem.n);
+  const auto compare = [&keys, columns = problem.keys.size()](RowId a, RowId b) {
+    const std::uint64_t* const x = keys[static_cast<std::size_t>(a)];
+    const std::uint64_t* const y = keys[static_cast<std::size_t>(b)];
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (x[c] != y[c]) return x[c] < y[c] ? -1 : 1;
     }
     return 0;
   };

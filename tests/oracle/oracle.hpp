@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace skyrank::oracle {
 
 using kernels::RowId;
 
-/// Returns true if row j dominates row i, by the problem's order tree or flat Pareto.
-bool dominates(const kernels::SkylineProblem& problem, std::size_t j, std::size_t i);
+/// Returns a function that says whether row j dominates row i, by the problem's order tree or flat Pareto. It keeps a
+/// copy of the keys, but refers to the order tree.
+std::function<bool(std::size_t j, std::size_t i)> dominance(const kernels::SkylineProblem& problem);
 
 /// Rows that no other row dominates, ascending.
 std::vector<RowId> skyline(const kernels::SkylineProblem& problem);

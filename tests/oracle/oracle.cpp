@@ -110,23 +110,32 @@ std::vector<RowId> topk(const kernels::TopKProblem& problem) {
     }
     return 0;
   };
+  const auto is_better = [&](RowId a, RowId b) { return compare(a, b) < 0; };
   std::vector<RowId> rows(problem.n);
   std::iota(rows.begin(), rows.end(), RowId{0});
-  std::stable_sort(rows.begin(), rows.end(), [&](RowId a, RowId b) { return compare(a, b) < 0; });
   if (problem.k == 0) return {};
-  if (problem.k >= problem.n) return rows;
+  if (problem.k >= problem.n) {
+    std::stable_sort(rows.begin(), rows.end(), is_better);
+    return rows;
+  }
 
   // Rows better than the k-th are in; of those equal to it, the tie rule takes some.
+  std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(problem.k - 1), rows.end(), is_better);
   const RowId kth = rows[problem.k - 1];
-  const auto [ties, worse] =
-      std::equal_range(rows.begin(), rows.end(), kth, [&](RowId a, RowId b) { return compare(a, b) < 0; });
-  std::vector<RowId> answer(rows.begin(), ties);
+  std::vector<RowId> answer;
+  std::vector<RowId> ties;
+  for (RowId row = 0; row < static_cast<RowId>(problem.n); ++row) {
+    const int order = compare(row, kth);
+    if (order < 0) answer.push_back(row);
+    if (order == 0) ties.push_back(row);
+  }
+  std::stable_sort(answer.begin(), answer.end(), is_better);
   const auto wanted = static_cast<std::ptrdiff_t>(problem.k - answer.size());
   switch (problem.ties) {
-    case kernels::TieRule::all: answer.insert(answer.end(), ties, worse); break;
-    case kernels::TieRule::last: answer.insert(answer.end(), worse - wanted, worse); break;
+    case kernels::TieRule::all: answer.insert(answer.end(), ties.begin(), ties.end()); break;
+    case kernels::TieRule::last: answer.insert(answer.end(), ties.end() - wanted, ties.end()); break;
     case kernels::TieRule::first:
-    case kernels::TieRule::any: answer.insert(answer.end(), ties, ties + wanted); break;
+    case kernels::TieRule::any: answer.insert(answer.end(), ties.begin(), ties.begin() + wanted); break;
   }
   return answer;
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <initializer_list>
+#include <vector>
+
 // How the tests were built, for those that look at less where each look takes long.
 namespace skyrank::tests {
 
@@ -15,6 +18,27 @@ inline constexpr bool kSanitized = false;
 #else
 inline constexpr bool kSanitized = false;
 #endif
+
+/// With the thread sanitizer.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
+/// Returns the numbers of threads to test with: all of them, but without 1 under the thread sanitizer, which finds
+/// nothing in a run of one thread. The other builds check its answer.
+inline std::vector<int> thread_counts(std::initializer_list<int> all) {
+  std::vector<int> counts(all);
+  if (kThreadSanitized) std::erase(counts, 1);
+  return counts;
+}
 
 /// With the CUDA kernels on the emulator, which runs them thread by thread on the CPU.
 #if defined(SKYRANK_EMULATED)

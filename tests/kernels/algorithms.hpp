@@ -54,6 +54,8 @@ std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
 // there.
 using skyrank::tests::kEmulated;
 using skyrank::tests::kSanitized;
+using skyrank::tests::kThreadSanitized;
+using skyrank::tests::thread_counts;
 
 /// Selects from a test's many combinations (row counts x widths x distributions x ...): all of them, but under
 /// sanitizers one in so many, the first included. No loop inside another may have a number of turns that divides

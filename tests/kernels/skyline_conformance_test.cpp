@@ -19,7 +19,7 @@ TEST_P(SkylineConformance, SameAnswerForAnyNumberOfThreads) {
   const auto expect_oracle_on_any_arena = [&](const SkylineCase& data) {
     if (!GetParam()->supports(shape_of(data.problem()))) return;
     const std::vector<RowId> expected = oracle::skyline(data.problem());
-    for (const int threads : {1, 2, 4, 7}) {
+    for (const int threads : thread_counts({1, 2, 4, 7})) {
       tbb::task_arena arena(threads);
       EXPECT_EQ(arena.execute([&] { return run(data.problem()).rows; }), expected) << threads << " threads";
     }

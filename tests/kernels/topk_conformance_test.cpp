@@ -17,7 +17,7 @@ TEST_P(TopKConformance, SameAnswerForAnyNumberOfThreads) {
       const TopKProblem problem = data.problem(k, ties);
       if (!GetParam()->supports(shape_of(problem))) continue;
       const std::vector<RowId> expected = oracle::topk(problem);
-      for (const int threads : {1, 2, 7}) {
+      for (const int threads : thread_counts({1, 2, 7})) {
         tbb::task_arena arena(threads);
         EXPECT_EQ(arena.execute([&] { return run(problem).rows; }), expected)
             << name_of(distribution) << ", k = " << k << ", " << threads << " threads";

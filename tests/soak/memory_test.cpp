@@ -68,7 +68,7 @@ class MemoryLimit : public testing::TestWithParam<Case> {};
 TEST_P(MemoryLimit, IsKeptAndReported) {
   static const Table kTable = make_table(kRows);
   const Query& query = GetParam().query;
-  for (const int threads : {1, 3}) {
+  for (const int threads : tests::thread_counts({1, 3})) {
     const Engine engine({.threads = threads});
     std::vector<RowId> expected = engine.run(query, kTable).rows;  // and what the table keeps is there
     memory::reset_peak();
@@ -125,7 +125,7 @@ std::optional<std::vector<RowId>> answer_within(std::size_t limit, const Engine&
 
 TEST_P(MemoryLimit, OfTheEngineIsKeptAndReported) {
   const Query& query = GetParam().query;
-  for (const int threads : {1, 3}) {
+  for (const int threads : tests::thread_counts({1, 3})) {
     const Table table = make_table(kRows);  // that knows nothing yet
     const std::vector<RowId> expected = Engine({.threads = threads}).run(query, table).rows;
     int refused = 0;
@@ -179,7 +179,7 @@ void expect_useful_amount(const std::string& name, const Query& query, int threa
 }
 
 TEST_P(MemoryLimit, TheAmountToldIsEnoughAndAtMostTwiceTheNeed) {
-  for (const int threads : {1, 3}) {
+  for (const int threads : tests::thread_counts({1, 3})) {
     expect_useful_amount(GetParam().name, GetParam().query, threads, [] { return make_table(kRows); });
   }
 }

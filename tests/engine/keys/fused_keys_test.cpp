@@ -9,6 +9,7 @@
 #include "engine/keys/block_keys.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "kernels/common/keys.hpp"
+#include "tests/build.hpp"
 #include "tests/semantics/tables.hpp"
 
 // A ranking that takes the filter and the making of keys in answers as one that does not.
@@ -37,7 +38,7 @@ void expect_same(const Query& query, const Table& table, const std::string& what
   SCOPED_TRACE(what);
   const Result apart = run(query, table, "heap", 1);
   ASSERT_FALSE(is_fused(apart.plan));
-  for (const int threads : {1, 3}) {
+  for (const int threads : tests::thread_counts({1, 3})) {
     const Result fused = run(query, table, "sampled-threshold", threads);
     EXPECT_TRUE(is_fused(fused.plan));
     EXPECT_EQ(fused.rows, apart.rows) << threads << " threads";

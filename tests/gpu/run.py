@@ -157,11 +157,12 @@ def run_all(folder: pathlib.Path, gpus: list[str]) -> tuple[list[tuple[int, dict
     workers = max(1, (os.cpu_count() or 1) // 2 // min(parts, len(DIFFERENTIAL)))
     programs = [folder / name for name in PROGRAMS]
     with concurrent.futures.ThreadPoolExecutor(parts) as pool:
-        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
-        runs = {program: [pool.submit(on_a_gpu, run_part, program, part, parts) for part in range(parts)]
-                for program in programs}
+        # What takes longest begins first.
         batches = {device: pool.submit(on_a_gpu, run_differential, folder / "skyrank_differential", device, answers, workers)
                    for device, answers in DIFFERENTIAL.items()}
+        runs = {program: [pool.submit(on_a_gpu, run_part, program, part, parts) for part in range(parts)]
+                for program in programs}
+        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
     results = {program: [run.result() for run in parts_of] for program, parts_of in runs.items()}
     if parts > 1:
         results = {program: with_all_gpus(program, runs) for program, runs in results.items()}

@@ -167,14 +167,14 @@ class KeyColumns {
       check_name(key, schema);
       bound_.push_back(query::bind_expression(key.expression, fields));
     }
-    for (std::size_t i = 0; i < size(); ++i) fields.fields.push_back({name(i), bound_[i].type});
+    for (std::size_t i = 0; i < size(); ++i) fields.fields.push_back({name(i), type(i)});
     query::bind(named_, fields);  // so that mistakes in the query are reported before rows that fail
   }
 
   const Query& query() const { return named_; }
   std::size_t size() const { return bound_.size(); }
   const std::string& name(std::size_t i) const { return keys_[i].name; }
-  DataType type(std::size_t i) const { return bound_[i].type; }
+  DataType type(std::size_t i) const { return bound_[i].root->type; }  // what evaluate() gives, of plain columns too
 
   /// Values of a key for the rows of a table that pass the condition; others may be NULL.
   Column evaluate(std::size_t i, const Table& table) const {

@@ -21,7 +21,8 @@ namespace skyrank::tools {
 namespace {
 
 constexpr int kStatusOfSignals = 128;  // as shells have it
-constexpr std::chrono::milliseconds kGrace(50);
+// A busy machine needs some of it to print what was answered.
+constexpr std::chrono::milliseconds kGrace(250);
 
 sigset_t handled_signals() {
   sigset_t set;

@@ -21,6 +21,7 @@ _NO_LISTS = (str, bytes, bytearray, Mapping, Set)
 # The first float64 that more than one integer may have been rounded to.
 _FIRST_ROUNDED = 2.0**53
 
+
 def on_main_thread() -> bool:
     """Returns true on the thread that handles signals, whose queries Ctrl-C must reach."""
     return threading.current_thread() is threading.main_thread()

@@ -75,6 +75,14 @@ Partial exec::partial_answer(const Engine& engine, const EngineState& state, con
   });
 }
 
+Partial exec::partial_answer(const Engine& engine, const EngineState& state, const Query& query, const StateRows& rows,
+                             RowRange covers, const RunOptions& options, std::vector<Result>* runs) {
+  return exec::with_counted_copies(state, query, [&]() -> Partial {
+    StateRows left = kind_of({engine, query, options, runs})->combine(rows);
+    return {fingerprint_of(query), {covers}, std::move(left.rows), std::move(left.columns)};
+  });
+}
+
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
   return exec::partial_answer(*this, *state_, query, part, first_row, options);
 }

@@ -7,6 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "engine/expression/patterns.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/partial_answer.hpp"
 #include "engine/parts/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
@@ -47,13 +50,6 @@ BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& ope
   return std::make_shared<const BoundNode>(std::move(node));
 }
 
-/// A column by which rows are compared, as it is.
-struct Order {
-  const BoundExpression* expression = nullptr;
-  bool high = false;
-  bool nulls_first = false;
-};
-
 /// Columns of which a better row is better or equal in at least one: the first of a ranking, all of a skyline. Empty
 /// where the query does not compare rows by columns alone.
 std::vector<Order> orders_of(const query::BoundQuery& query) {
@@ -78,6 +74,21 @@ std::vector<Order> orders_of(const query::BoundQuery& query) {
   return std::ranges::all_of(preference.children, add) ? orders : std::vector<Order>{};
 }
 
+/// Returns true if rows may be left out for their values in the columns alone: no other row must be looked at, as no
+/// expression fails on one.
+bool may_leave_out_rows(const query::BoundQuery& query) {
+  const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(term.expression); };
+  return query.preference && (!query.condition || never_fails(*query.condition)) &&
+         std::ranges::none_of(query.ranking, fails);
+}
+
+/// The answer over a unit.
+struct UnitAnswer {
+  Partial partial;
+  Table table;    ///< rows of the unit that the query was asked of,
+  Result result;  ///< and its answer, without a table
+};
+
 /// One query over the units of a source.
 class UnitsRun {
  public:
@@ -94,10 +105,12 @@ class UnitsRun {
                .options = options,
                .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
         orders_(orders_of(query.bound)),
+        leaves_out_rows_(!orders_.empty() && may_leave_out_rows(query.bound)),
         threads_(units_.threads(query.units)),
         pruner_(source),
         pending_(query.units),
-        out_(source.units().size(), false) {
+        out_(source.units().size(), false),
+        dominators_(std::make_shared<const Dominators>(orders_)) {
     order_units();
   }
 
@@ -109,10 +122,16 @@ class UnitsRun {
   }
 
  private:
-  /// The units with the best values first, so that they tell which others matter.
+  /// The units with the best values first, by the sum of their places in the columns, so that they tell which others
+  /// matter.
   void order_units() {
-    if (orders_.empty()) return;
-    const Order& order = orders_.front();
+    std::vector<std::size_t> places(source_.units().size(), 0);
+    for (const Order& order : orders_) add_places(order, places);
+    std::ranges::stable_sort(pending_, {}, [&](std::size_t unit) { return places[unit]; });
+  }
+
+  /// Adds to each unit's sum its place among all by its best value in a column, if that is known.
+  void add_places(const Order& order, std::vector<std::size_t>& places) const {
     const auto statistics = source_.statistics(order.expression->column);
     if (!statistics) return;
     const Column best = (order.high ? statistics->max : statistics->min).renamed("best");
@@ -126,9 +145,7 @@ class UnitsRun {
     }
     by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
     const Result ranked = engine_.run(by_best, Table(std::move(corners)));
-    std::vector<std::size_t> place(source_.units().size());
-    for (std::size_t i = 0; i < ranked.rows.size(); ++i) place[static_cast<std::size_t>(ranked.rows[i])] = i;
-    std::ranges::sort(pending_, {}, [&](std::size_t unit) { return place[unit]; });
+    for (std::size_t i = 0; i < ranked.rows.size(); ++i) places[static_cast<std::size_t>(ranked.rows[i])] += i;
   }
 
   /// Returns a column with true for the units that may have a NULL in the column of the statistics.
@@ -167,17 +184,65 @@ class UnitsRun {
     SourceCharge charge = units_.charge_unit(unit);
     const SourceRows read = source_.read(units, query_.columns);
     charge.finish_reading();
-    std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, query_.query, read.table, units_.begin(unit), options_, &runs);
-    const std::vector<BoundExpression> conditions = conditions_after(read.table, runs.front());
-    const auto kept = static_cast<std::int64_t>(partial.rows().size());
+    UnitAnswer found = answer_over(read.table, units_.begin(unit));
+    const std::vector<BoundExpression> conditions = conditions_after(found.table, found.result);
+    const auto kept = static_cast<std::int64_t>(found.partial.rows().size());
     const std::scoped_lock lock(mutex_);
-    left_.combine(std::move(partial));
+    left_.combine(std::move(found.partial));
     seen_ += read.table.num_rows();
     kept_ += kept;
+    dominated_ += read.table.num_rows() - found.table.num_rows();
     bytes_ += read.bytes;
-    work_ += runs.front().work;
+    work_ += found.result.work;
     for (const BoundExpression& condition : conditions) leave_out_units_without(condition);
+    if (!leaves_out_rows_) return;
+    auto dominators = std::make_shared<Dominators>(*dominators_);
+    dominators->learn(read.table, found.table, found.result.rows);
+    dominators_ = std::move(dominators);
+  }
+
+  std::shared_ptr<const Dominators> dominators() {
+    const std::scoped_lock lock(mutex_);
+    return dominators_;
+  }
+
+  /// Answers the query over a unit; without the rows that known ones dominate, where these are many.
+  UnitAnswer answer_over(const Table& table, RowId first_row) {
+    auto known = dominators();
+    if (leaves_out_rows_ && known->empty()) known = dominators_of_sample(table);
+    if (known->empty()) return answer_over_all(table, first_row);
+    const std::vector<RowId> rows = known->not_dominated(table);
+    if (static_cast<std::int64_t>(rows.size()) > table.num_rows() / 2) return answer_over_all(table, first_row);
+    return answer_over_rows(table, rows, first_row);
+  }
+
+  UnitAnswer answer_over_all(const Table& table, RowId first_row) const {
+    std::vector<Result> runs;
+    Partial partial = partial_answer(engine_, state_, query_.query, table, first_row, options_, &runs);
+    return {std::move(partial), table, std::move(runs.front())};
+  }
+
+  UnitAnswer answer_over_rows(const Table& table, std::span<const RowId> rows, RowId first_row) const {
+    StateRows left{{}, gather_read(table, query_.columns, rows)};
+    for (const RowId row : rows) left.rows.push_back(first_row + row);
+    const RowRange covers{first_row, first_row + table.num_rows()};
+    std::vector<Result> runs;
+    Partial partial = partial_answer(engine_, state_, query_.query, left, covers, options_, &runs);
+    return {std::move(partial), std::move(left.columns), std::move(runs.front())};
+  }
+
+  /// Rows of the skyline of a sample, for units that are read when nothing is known.
+  std::shared_ptr<const Dominators> dominators_of_sample(const Table& table) const {
+    constexpr std::int64_t kRows = 4096;
+    constexpr std::int64_t kMinStep = 8;
+    auto dominators = std::make_shared<Dominators>(orders_);
+    const std::int64_t step = table.num_rows() / kRows;
+    if (step < kMinStep) return dominators;
+    std::vector<RowId> rows;
+    for (std::int64_t i = 0; i < kRows; ++i) rows.push_back(i * step);
+    const UnitAnswer sample = answer_over_rows(table, rows, 0);
+    dominators->learn(table, sample.table, sample.result.rows);
+    return dominators;
   }
 
   /// Conditions that a row outside of the unit meets if it can be in the answer beside the unit's best rows.
@@ -244,6 +309,7 @@ class UnitsRun {
     return {.table = Table(std::move(columns)),
             .rows = std::move(left.state.rows),
             .skipped = skipped_,
+            .dominated = dominated_,
             .bytes = bytes_,
             .work = work_,
             .charges = std::move(left.charges)};
@@ -257,6 +323,7 @@ class UnitsRun {
   const QueryUnits units_;
   const StateSteps steps_;
   const std::vector<Order> orders_;
+  const bool leaves_out_rows_;
   const std::size_t threads_;
 
   std::mutex mutex_;  // over all that follows
@@ -265,6 +332,8 @@ class UnitsRun {
   std::size_t next_ = 0;
   std::vector<bool> out_;  // by unit: it cannot hold a better row than is known
   std::size_t skipped_ = 0;
+  std::shared_ptr<const Dominators> dominators_;
+  std::int64_t dominated_ = 0;
   QueryState left_{steps_, Doubling::never()};
   std::int64_t seen_ = 0;
   std::int64_t kept_ = 0;

@@ -16,7 +16,8 @@
 // Units of a source are read and answered side by side, so that some are decoded while others are selected from and no
 // more than a few are in memory. The best rows of all rows are among the best rows of the units, and the same holds for
 // Pareto levels: the answer is that of the query over the rows that the units leave. The units with the best values
-// come first, and those that cannot hold a better row than is known are not read.
+// come first, and those that cannot hold a better row than is known are not read. Skylines of units are computed
+// without the rows that a few known ones dominate (dominators.hpp).
 namespace skyrank::exec {
 
 /// A query that may be answered by units.
@@ -32,8 +33,9 @@ struct UnitRows {
   Table table;                             ///< with all columns of the schema, of which those asked for have values
   std::vector<RowId> rows;                 ///< their ids in the source, ascending
   std::size_t skipped = 0;                 ///< units that could not hold a better row
+  std::int64_t dominated = 0;              ///< rows that were left out, as rows of other units dominate them
   std::uint64_t bytes = 0;                 ///< bytes of storage that were read
-  Work work;                               ///< work of all units, where it is counted
+  Work work;                               ///< work of the units' queries, where it is counted
   std::vector<SourceCharge> charges = {};  ///< for the rows of the table
 };
 

@@ -220,8 +220,10 @@ class SourceRun {
       return left;
     }
     const std::size_t read = plan.units.size() - left->skipped;
-    plan.rules.applied(Rule::by_units, std::to_string(left->rows.size()) + " rows left by " + std::to_string(read) +
-                                           " units, " + std::to_string(left->skipped) + " skipped");
+    std::string outcome = std::to_string(left->rows.size()) + " rows left by " + std::to_string(read) + " units, " +
+                          std::to_string(left->skipped) + " skipped";
+    if (left->dominated > 0) outcome += "; known rows dominate " + std::to_string(left->dominated);
+    plan.rules.applied(Rule::by_units, outcome);
     bytes_ += left->bytes;
     skipped_ = left->skipped;
     return left;

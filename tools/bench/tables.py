@@ -118,7 +118,7 @@ def summary():
     def whole(query):
         skyrank, duckdb, polars = (figure(1e3 * the(files, "median_s", query=query, system=system)) + " ms"
                                    for system in ("skyrank", "duckdb", "polars"))
-        return [f"{query}; 20 million rows of a Parquet file, two Xeon cores, from the start of the process", skyrank,
+        return [f"{query}; 20 million rows of a Parquet file, two EPYC cores, from the start of the process", skyrank,
                 f"DuckDB 2.0 {duckdb}, Polars 2.1 {polars}, in a process that has started"]
 
     points = dict(dist="anticorrelated", n=10**6)

@@ -6,6 +6,8 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "kernels/registry.hpp"
@@ -69,6 +71,26 @@ class Turns {
  private:
   std::size_t one_in_;
   std::size_t turn_ = 0;
+};
+
+/// The oracle's answers to the problems of a test, in their order. Algorithms whose tests run in one process share
+/// them.
+class SharedAnswers {
+ public:
+  /// Returns the answer to the next problem, which `solve` gives where no algorithm has had it yet.
+  template <class Solve>
+  const std::vector<RowId>& next(const Solve& solve) {
+    static std::map<std::tuple<std::string, std::string, std::size_t>, std::vector<RowId>> known;
+    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+    const std::string_view name = test.name();  // and the algorithm's, behind a slash
+    const auto [place, is_new] =
+        known.try_emplace({test.test_suite_name(), std::string(name.substr(0, name.find('/'))), number_++});
+    if (is_new) place->second = solve();
+    return place->second;
+  }
+
+ private:
+  std::size_t number_ = 0;
 };
 
 /// Row counts at, below and above what algorithms work in: vectors, blocks, chunks.

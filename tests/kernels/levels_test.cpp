@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/build.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
 
@@ -59,8 +60,8 @@ LevelsSolution solve(const LevelsProblem& problem, int threads = 2) {
   return arena.execute([&] { return find_levels(problem, Context{}); });
 }
 
-void expect_levels(const SkylineProblem& problem, std::int32_t max_levels, int threads) {
-  const std::vector<int> expected = expected_levels(problem);
+void expect_levels(const SkylineProblem& problem, const std::vector<int>& expected, std::int32_t max_levels,
+                   int threads) {
   const LevelsSolution found = solve({.n = problem.n, .keys = problem.keys, .max_levels = max_levels}, threads);
   ASSERT_EQ(found.levels.size(), problem.n);
   for (std::size_t i = 0; i < problem.n; ++i) {
@@ -76,8 +77,9 @@ TEST(Levels, AsDefined) {
           SCOPED_TRACE("shape " + std::to_string(static_cast<int>(shape)) + ", n " + std::to_string(n) + ", d " +
                        std::to_string(d) + ", bits " + std::to_string(bits(width)));
           const tests::SkylineCase test(n, columns_of(shape, n, d, static_cast<unsigned>(n + d)), width);
+          const std::vector<int> expected = expected_levels(test.problem());
           for (const std::int32_t max_levels : {1, 2, 5, std::numeric_limits<std::int32_t>::max()}) {
-            expect_levels(test.problem(), max_levels, 2);
+            expect_levels(test.problem(), expected, max_levels, 2);
           }
         }
       }
@@ -94,8 +96,10 @@ TEST(Levels, ManyRowsOnAnyNumberOfThreads) {
       const std::size_t n = 1500;
       SCOPED_TRACE("shape " + std::to_string(static_cast<int>(shape)) + ", d " + std::to_string(d));
       const tests::SkylineCase test(n, columns_of(shape, n, d, 3), KeyWidth::bytes8);
-      for (const int threads : {1, 2, 8})
-        expect_levels(test.problem(), std::numeric_limits<std::int32_t>::max(), threads);
+      const std::vector<int> expected = expected_levels(test.problem());
+      for (const int threads : skyrank::tests::thread_counts({1, 2, 8})) {
+        expect_levels(test.problem(), expected, std::numeric_limits<std::int32_t>::max(), threads);
+      }
     }
   }
 }

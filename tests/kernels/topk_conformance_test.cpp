@@ -15,9 +15,9 @@ TEST_P(TopKConformance, SameAnswerForAnyNumberOfThreads) {
     for (const auto& [k, ties] : some_ks(n)) {
       if (turns.skip()) continue;
       const TopKProblem problem = data.problem(k, ties);
+      const std::vector<RowId>& expected = answer_to(problem);
       if (!GetParam()->supports(shape_of(problem))) continue;
-      const std::vector<RowId> expected = oracle::topk(problem);
-      for (const int threads : thread_counts({1, 2, 7})) {
+      for (const int threads : kSanitized ? std::vector{2, 7} : std::vector{1, 2, 7}) {
         tbb::task_arena arena(threads);
         EXPECT_EQ(arena.execute([&] { return run(problem).rows; }), expected)
             << name_of(distribution) << ", k = " << k << ", " << threads << " threads";

@@ -38,6 +38,7 @@ struct Options {
   std::uint64_t seed = 1;
   int files = std::numeric_limits<int>::max();
   int seconds = std::numeric_limits<int>::max();
+  int queries = 20;
   std::int64_t max_rows = 400;
   bool large = false;
   fs::path keep = "differential-failures";
@@ -189,7 +190,7 @@ class Case {
   void run(Counts& counts) {
     Input input = random_input(random_, options_.max_rows);
     std::vector<Query> queries;
-    for (std::int64_t i = 20; i > 0; --i) {
+    for (int i = 0; i < options_.queries; ++i) {
       queries.push_back(random_query(random_, input, names_of_engine(false)));
       queries.back().name = "q" + std::to_string(queries.size());
     }
@@ -293,6 +294,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of the first file; the others follow")->capture_default_str();
   app.add_option("--files", options.files, "at most so many");
   app.add_option("--seconds", options.seconds, "begin no file after so many");
+  app.add_option("--queries", options.queries, "of a file")->capture_default_str();
   app.add_option("--rows", options.max_rows, "of a table at most")->capture_default_str();
   app.add_flag("--large", options.large, "tables of 131072 and more rows, which are answered by units");
   app.add_option("--keep", options.keep, "folder for files that fail")->capture_default_str();

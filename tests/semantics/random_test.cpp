@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/build.hpp"
 #include "tests/semantics/paths.hpp"
 #include "tests/semantics/random_case.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 class RandomQueries : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomQueries, AgreeWithTheReference) {
-  constexpr std::uint64_t kQueries = 40;
+  constexpr std::uint64_t kQueries = tests::kSanitized ? 16 : 40;
   for (std::uint64_t i = 0; i < kQueries && !HasFailure(); ++i) {
     const std::uint64_t seed = GetParam() * kQueries + i;
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -70,7 +70,7 @@ Table near_chain(std::int64_t rows) {
 }
 
 TEST(Results, ManyLevels) {
-  constexpr std::int64_t kRows = tests::kEmulated && tests::kSanitized ? 60 : 150;
+  constexpr std::int64_t kRows = tests::kSanitized ? 60 : 150;
   const Table table = near_chain(kRows);
   const std::vector<Preference> preferences = {
       low("a"),
@@ -232,9 +232,10 @@ TEST(Results, OffsetIsAppliedFirstAndTheLastPlaceIsOffsetPlusLimit) {
 }
 
 TEST(Results, EveryWindowAgreesWithTheReference) {
+  constexpr std::int64_t step = tests::kSanitized ? 3 : 1;
   for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
-    for (std::int64_t offset = 0; offset <= 10; ++offset) {
-      for (std::int64_t limit = 0; limit <= 11; ++limit) {
+    for (std::int64_t offset = 0; offset <= 10; offset += step) {
+      for (std::int64_t limit = 0; limit <= 11; limit += step) {
         expect_reference(from().rank_by({high("a")}).offset(offset).limit(limit).ties(ties), tied());
       }
     }

@@ -14,6 +14,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"
 #include "tests/engine/layout_columns.hpp"
 #include "tests/engine/operator_test.hpp"
@@ -471,12 +472,14 @@ TEST(Evaluate, LoadsEveryLayoutAtEveryBlockBoundary) {
     const Table table(layouts(n));
     std::vector<RowId> third;
     for (RowId row = 1; row < n; row += 3) third.push_back(row);
+    // The sanitizers watch how values are loaded, not how they are compared.
+    const std::int64_t step = tests::kSanitized && n > 3000 ? 17 : 1;
     for (const Rows& rows : {all_rows(table), Rows{static_cast<std::int64_t>(third.size()), third.data()}}) {
       for (const Column& column : table.columns()) {
         SCOPED_TRACE(column.name() + " of " + std::to_string(n) + " rows");
         const Column result = evaluate_all(bound(column.name(), table), table, rows, "x");
         ASSERT_EQ(result.size(), rows.n);
-        for (std::int64_t i = 0; i < rows.n; ++i) {
+        for (std::int64_t i = 0; i < rows.n; i += step) {
           ASSERT_TRUE(reference::same(result.value(i), column.value(rows[i]))) << "place " << i;
         }
       }
@@ -528,6 +531,7 @@ TEST(Evaluate, LowestFailingRowWhateverTheThreads) {
 
 TEST(Filter, KeepsTheRowsForWhichTheConditionIsTrue) {
   for (const std::int64_t n : {0, 1, 63, 64, 65, 2048, 2049, 64 * 2048 + 1, 3 * 64 * 2048 + 100}) {
+    if (tests::kSanitized && n > 64 * 2048 + 1) continue;  // the reference takes long
     SCOPED_TRACE(n);
     const Table table(layouts(n));
     std::vector<RowId> odd;

@@ -18,6 +18,7 @@
 
 #include "engine/keys/combine_keys.hpp"
 #include "engine/keys/key_memory.hpp"
+#include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"
 #include "tests/engine/layout_columns.hpp"
 #include "tests/engine/operator_test.hpp"
@@ -423,6 +424,8 @@ TEST(Keys, EveryLayoutRowListAndBlockBoundary) {
     const Table table(layouts(n));
     std::vector<RowId> third;
     for (RowId row = 2; row < n; row += 3) third.push_back(row);
+    // The sanitizers watch how keys are made, not how they are compared.
+    const std::int64_t step = tests::kSanitized && n > 3000 ? 17 : 1;
     for (const Rows& rows : {all_rows(table), Rows{static_cast<std::int64_t>(third.size()), third.data()}}) {
       for (const Column& column : table.columns()) {
         SCOPED_TRACE(column.name() + " of " + std::to_string(n) + " rows");
@@ -430,7 +433,7 @@ TEST(Keys, EveryLayoutRowListAndBlockBoundary) {
           const auto key =
               numbers(make_keys(query::BoundRankTerm{bound(column.name(), table), high}, table, rows), rows.n);
           Random random(3);
-          for (std::int64_t i = 0; i < rows.n; ++i) {
+          for (std::int64_t i = 0; i < rows.n; i += step) {
             const std::int64_t j = random.below(rows.n);
             const Value a = column.value(rows[i]);
             const Value b = column.value(rows[j]);

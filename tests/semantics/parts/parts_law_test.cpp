@@ -21,7 +21,7 @@
 namespace skyrank {
 namespace {
 
-constexpr int kCasesPerRun = tests::kSanitized ? 2 : 8;  // rapidcheck makes a hundred runs
+constexpr int kCasesPerRun = tests::kSanitized ? 1 : 8;  // rapidcheck makes a hundred runs
 
 /// Merges neighbours and others, in any order, some of them after a trip through Arrow, until few are left.
 std::vector<Partial> merged_at_random(const Query& query, std::vector<Partial> partials) {

@@ -93,7 +93,7 @@ Result answer_in_parts(const Engine& engine, const Query& query, const Table& ta
 class RandomParts : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomParts, MergeToTheWholeAnswer) {
-  constexpr std::uint64_t kQueries = tests::kThreadSanitized ? 15 : tests::kSanitized ? 40 : 100;
+  constexpr std::uint64_t kQueries = tests::kThreadSanitized ? 8 : tests::kSanitized ? 20 : 100;
   const Engine engine({.threads = 2, .device = DeviceChoice::cpu});
   for (std::uint64_t i = 0; i < kQueries && !HasFailure(); ++i) {
     const std::uint64_t seed = GetParam() * kQueries + i;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kBitsPerByte = 8;
 constexpr std::int64_t kGatherRows = 1 << 13;  ///< rows of a range: random reads soon pay for a task
+constexpr std::int64_t kAhead = 32;            ///< rows whose values are asked for before they are taken
 static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
 
 /// Memory of a gathered column. Charged by the column, which may outlive the engine, rather than by its vectors.
@@ -57,11 +58,14 @@ std::vector<std::uint8_t> gather_validity(const ColumnData& data, std::span<cons
   return all ? std::vector<std::uint8_t>{} : bits;
 }
 
-/// Writes take(row) for each row, and zeros where a bitmap says that there is no value.
-template <class T, class Take>
-void gather_each(std::span<const RowId> rows, const std::vector<std::uint8_t>& valid, std::byte* to, const Take& take) {
+/// Writes take(row) for each row, and zeros where a bitmap says that there is no value. ask_for(row) comes some rows
+/// before take(row).
+template <class T, class Take, class AskFor>
+void gather_each(std::span<const RowId> rows, const std::vector<std::uint8_t>& valid, std::byte* to, const Take& take,
+                 const AskFor& ask_for) {
   for_each_range(static_cast<std::int64_t>(rows.size()), kGatherRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) ask_for(rows[i + kAhead]);
       const bool is_present = valid.empty() || ((valid[i / kBitsPerByte] >> (i % kBitsPerByte)) & 1) != 0;
       const T value = is_present ? take(rows[i]) : T{};
       std::memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
@@ -71,20 +75,24 @@ void gather_each(std::span<const RowId> rows, const std::vector<std::uint8_t>& v
 
 template <class T>
 void gather_plain(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
-  gather_each<T>(rows, to.valid, to.values.data(),
-                 [from = static_cast<const std::byte*>(data.values), stride = data.stride](RowId row) {
-                   T value;
-                   std::memcpy(&value, from + row * stride, sizeof(T));
-                   return value;
-                 });
+  gather_each<T>(
+      rows, to.valid, to.values.data(),
+      [from = static_cast<const std::byte*>(data.values), stride = data.stride](RowId row) {
+        T value;
+        std::memcpy(&value, from + row * stride, sizeof(T));
+        return value;
+      },
+      [&](RowId row) { __builtin_prefetch(static_cast<const std::byte*>(data.values) + row * data.stride); });
 }
 
 void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
-  gather_each<std::uint8_t>(rows, to.valid, to.values.data(),
-                            [from = static_cast<const std::uint8_t*>(data.values), first = data.bit_offset](RowId row) {
-                              const std::int64_t bit = first + row;
-                              return static_cast<std::uint8_t>((from[bit / kBitsPerByte] >> (bit % kBitsPerByte)) & 1);
-                            });
+  gather_each<std::uint8_t>(
+      rows, to.valid, to.values.data(),
+      [from = static_cast<const std::uint8_t*>(data.values), first = data.bit_offset](RowId row) {
+        const std::int64_t bit = first + row;
+        return static_cast<std::uint8_t>((from[bit / kBitsPerByte] >> (bit % kBitsPerByte)) & 1);
+      },
+      [](RowId) {});
 }
 
 /// Takes few rows of values that are on a GPU from there; returns false where the whole column had better come.

@@ -18,8 +18,8 @@ constexpr std::size_t kKnown = 24;         ///< known rows: each costs a compari
 constexpr std::size_t kSampleRows = 512;   ///< rows by which known ones are chosen
 constexpr std::size_t kRowsOfUnit = 64;    ///< rows of a later unit that join the sample
 constexpr std::size_t kMostJudged = 1024;  ///< rows from all over a skyline that are looked at,
-constexpr std::size_t kJudges = 64;        ///< rows of the sample that are compared with each of them,
-constexpr std::size_t kCandidates = 256;   ///< and rows that dominate the most of these and may become known
+constexpr std::size_t kJudges = 32;        ///< rows of the sample that are compared with each of them,
+constexpr std::size_t kCandidates = 192;   ///< and rows that dominate the most of these and may become known
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 

@@ -18,7 +18,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr double kRowSeconds = 3e-9;  // a row that the CPU compares with the last of the best of its partition
+constexpr double kHostRowSeconds = 3e-9;  // a row that the CPU compares with the last of the best of its partition
 
 /// Returns the reason if the values of some column have no codes on the GPU.
 std::optional<std::string> why_no_codes(const std::vector<int>& columns, const Table& table) {
@@ -135,7 +135,7 @@ double host_seconds(const PhysicalPlan& plan, const Table& table) {
   const double threads = std::max(plan.machine.threads, 1);
   const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
   return filter + numbering_cost(shape, plan.machine.threads).seconds + plan.operators.rank_keys->estimate.ms / 1e3 +
-         rows * kRowSeconds / threads;
+         rows * kHostRowSeconds / threads;
 }
 
 /// Predicts the seconds for the same on the GPU, with the transfers to it.

@@ -131,16 +131,16 @@ TEST_P(SourceSkylines, OfTextsAndLevelsLeaveNothingOut) {
 
 TEST_P(SourceSkylines, NameTheRowOnWhichAConditionFails) {
   const Query query = from().prefer({low("x"), low("y")}).where("10 / (stars - 999) < 3");
-  try {
-    engine_.run(query, source_);
-    FAIL() << "no error";
-  } catch (const DataError& error) {
+  const auto message_over = [&](const auto& data) -> std::string {
     try {
-      engine_.run(query, table_);
-    } catch (const DataError& of_table) {
-      EXPECT_EQ(error.message(), of_table.message());
+      engine_.run(query, data);
+    } catch (const DataError& error) {
+      return error.message();
     }
-  }
+    return "no error";
+  };
+  EXPECT_NE(message_over(table_), "no error");
+  EXPECT_EQ(message_over(source_), message_over(table_));
 }
 
 INSTANTIATE_TEST_SUITE_P(, SourceSkylines, ::testing::Bool(),

@@ -39,7 +39,7 @@ HWY_INLINE hn::Mask<Tag> dominated(const Values& values, std::span<const float> 
   return all;
 }
 
-/// The vectors of few columns, and those of any number, which are loaded as they are compared.
+/// The vectors of few columns, which are loaded once.
 template <std::size_t kColumns>
 class FewValues {
  public:
@@ -53,6 +53,7 @@ class FewValues {
   hn::Vec<Tag> values_[kColumns];
 };
 
+/// The vectors of any number of columns, which are loaded each time they are compared.
 class ManyValues {
  public:
   HWY_INLINE ManyValues(Columns columns, std::size_t row) : columns_(columns), row_(row) {}

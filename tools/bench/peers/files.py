@@ -162,7 +162,7 @@ def make_tables(folder, rows, skyrank):
 def call(skyrank, *arguments):
     done = subprocess.run([skyrank, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"files: {skyrank} {arguments[0]} failed\n{done.stdout}{done.stderr}")
+        sys.exit(f"{skyrank} {arguments[0]} failed\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -273,20 +273,23 @@ def print_summary(cells):
         print(f"{name} over the better of DuckDB and Polars: {mean:.2f} in geometric mean, {max(ratios):.2f} at most")
 
 
-def write_csv(path, rows, threads, cells):
-    versions = {name: importlib.metadata.version(name) for name in ("duckdb", "polars")}
+def write_csv(path, rows, threads, cells, peers):
+    """Writes the lines of all cells, with the versions of the peers, which are the names of packages."""
+    versions = {name: importlib.metadata.version(name) for name in peers}
+    figures = [name for name in cells[0][0] if name not in ("query", "system")]
     with open(path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["query", "system", "version", "rows", "threads", "median_s", "min_s"])
+        writer.writerow(["query", "system", "version", "rows", "threads", *figures])
         for line in (line for lines in cells for line in lines):
             version = versions.get(line["system"], "")
-            writer.writerow([line["query"], line["system"], version, rows, threads, line["median_s"], line["min_s"]])
+            writer.writerow([line["query"], line["system"], version, rows, threads, *(line[name] for name in figures)])
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse_arguments(description, rows):
+    """Returns the arguments that the commands over files share; `rows` of a table by default."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skyrank", default="build/release/skyrank", help="the program (default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=20_000_000, help="of each table (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=rows, help="of each table (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each (default: %(default)s)")
     parser.add_argument("--only", default="", help="questions whose name has this text")
@@ -296,7 +299,7 @@ def parse_arguments():
 
 
 def main():
-    arguments = parse_arguments()
+    arguments = parse_arguments(__doc__, 20_000_000)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         data = arguments.data or folder
@@ -309,7 +312,7 @@ def main():
             print_lines(cells[-1])
     print_summary(cells)
     if arguments.out:
-        write_csv(arguments.out, arguments.rows, arguments.threads, cells)
+        write_csv(arguments.out, arguments.rows, arguments.threads, cells, ("duckdb", "polars"))
 
 
 if __name__ == "__main__":

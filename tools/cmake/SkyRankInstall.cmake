@@ -17,6 +17,9 @@ install(FILES "${PROJECT_BINARY_DIR}/skyrankConfig.cmake" "${PROJECT_BINARY_DIR}
 # A static library leaves its dependencies to whoever links it; a shared one has them.
 set(pc_dependencies "yaml-cpp tbb libhwy-contrib libhwy")
 set(pc_libraries "")
+if(SKYRANK_HAS_CUDA AND NOT SKYRANK_OPTIMISE_CUDA)
+  install(CODE "message(WARNING \"The GPU kernels are not optimised: build with -DSKYRANK_OPTIMISE_CUDA=ON\")")
+endif()
 if(SKYRANK_HAS_CUDA)
   set(pc_libraries " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lpthread")
 endif()

@@ -2,6 +2,7 @@ option(SKYRANK_BUILD_TOOLS "Build the readers, the generators and the command li
 option(SKYRANK_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_BUILD_PYTHON "Build the Python package (needs nanobind)" OFF)
 option(SKYRANK_MPI "Build skyrank_mpi, which answers queries with the ranks of an MPI job (needs MPI and the tools)" OFF)
+option(SKYRANK_OPTIMISE_CUDA "Optimise the GPU kernels, for which nvcc takes twice the time" ON)
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_PAPERS "Build the papers' algorithms (kernels/papers), which no plan needs" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)

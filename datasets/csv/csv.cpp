@@ -108,13 +108,6 @@ CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
   return layout;
 }
 
-std::vector<std::string> null_spellings(const ReadOptions& options) {
-  std::vector<std::string> spellings = options.null_spellings;
-  if (spellings.empty()) spellings = {"NULL", "null", "NA", "N/A"};
-  spellings.emplace_back();
-  return spellings;
-}
-
 std::vector<std::size_t> wanted_indices(const CsvText& text, const CsvLayout& layout, const ReadOptions& options) {
   std::vector<std::size_t> indices;
   if (!options.columns) {
@@ -418,6 +411,13 @@ class CsvReading {
 
 std::string_view CsvText::view() const {
   return {reinterpret_cast<const char*>(bytes->data()), static_cast<std::size_t>(bytes->size())};
+}
+
+std::vector<std::string> null_spellings(const ReadOptions& options) {
+  std::vector<std::string> spellings = options.null_spellings;
+  if (spellings.empty()) spellings = {"NULL", "null", "NA", "N/A"};
+  spellings.emplace_back();
+  return spellings;
 }
 
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options) {

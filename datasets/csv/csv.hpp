@@ -29,6 +29,9 @@ struct CsvText {
 /// Types that are given rather than inferred, by column.
 using GivenTypes = std::unordered_map<std::string, std::shared_ptr<arrow::DataType>>;
 
+/// Returns the spellings of NULL, the empty field among them.
+std::vector<std::string> null_spellings(const ReadOptions& options);
+
 /// Names of the columns: of the header, or c0, c1, ...; DataError for an empty file, a name that comes twice, or names
 /// that are not UTF-8.
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options);

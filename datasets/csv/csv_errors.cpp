@@ -13,12 +13,6 @@ namespace {
 
 std::string fields_text(std::size_t n) { return std::to_string(n) + (n == 1 ? " field" : " fields"); }
 
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 // Of text that the parser took for a number and read as infinite: is infinity what it says?
 bool says_infinity(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -93,7 +87,7 @@ NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, s
     const std::string unquoted = field.quoted ? field.text() : std::string();
     if (!field.quoted && std::find(nulls.begin(), nulls.end(), field.raw) != nulls.end()) continue;
     if (field.quoted && unquoted.empty()) continue;
-    const std::string_view number = trim(field.quoted ? std::string_view(unquoted) : field.raw);
+    const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
     if (!says_infinity(number) && overflows_float64(std::string(number))) {
       throw DataError("column '" + column + "': " + shorten(number) + " is beyond float64 (1.8e308)",
                       {text.name, scanner.line_of(index), 0});

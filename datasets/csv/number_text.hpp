@@ -6,6 +6,9 @@
 // Numbers as text: what their digits say before they become values.
 namespace skyrank::datasets {
 
+/// Returns a text without the spaces and tabs around it.
+std::string_view trim_blanks(std::string_view text);
+
 /// Returns true for digits, with a sign or without.
 bool is_integer(std::string_view text);
 

@@ -67,9 +67,9 @@ std::shared_ptr<arrow::Buffer> InputFile::text(int threads) const {
   return is_compressed() ? decompress(bytes, compression_, name_, stop_) : bytes;
 }
 
-CsvText InputFile::csv(std::shared_ptr<arrow::Buffer> text) const {
-  return {std::move(text), name_, delimiter_.value_or(format_ == Format::tsv ? '\t' : ',')};
-}
+char InputFile::delimiter() const { return delimiter_.value_or(format_ == Format::tsv ? '\t' : ','); }
+
+CsvText InputFile::csv(std::shared_ptr<arrow::Buffer> text) const { return {std::move(text), name_, delimiter()}; }
 
 ColumnarFile InputFile::columnar(BytesRead on_read) const {
   return {data_->reader(std::move(on_read)), data_->size(), name_};

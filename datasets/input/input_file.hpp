@@ -40,6 +40,8 @@ class InputFile {
   std::shared_ptr<arrow::Buffer> text_prefix(std::int64_t bytes) const;
   bool is_compressed() const { return compression_ != Compression::none; }
 
+  /// The delimiter of this file as CSV.
+  char delimiter() const;
   /// Text of this file as CSV.
   CsvText csv(std::shared_ptr<arrow::Buffer> text) const;
   /// Text of this file as JSON lines.

@@ -603,9 +603,9 @@ TEST(Reader, ProgressFollowsTextThatIsReadAgain) {
   std::string large = "a,b\n";
   std::string quotes = "a,b\n";
   for (int i = 0; i < 400'000; ++i) {
-    times += "12:30:00,1\n";                          // a time to Arrow, text to SkyRank
-    large += "9223372036854775809,1\n";               // float64 at first
-    quotes += i % 2 == 0 ? "\"\",1\n" : "12345,1\n";  // text at first
+    times += "12:30:00,true\n";                             // a time to Arrow, text to SkyRank
+    large += "9223372036854775809,true\n";                  // float64 at first
+    quotes += i % 2 == 0 ? "\"\",true\n" : "12345,true\n";  // text at first
   }
   for (const int threads : tests::kSanitized ? std::vector{3} : std::vector{1, 3}) {
     // Walks over the text: one or two to guess, one to read again.

@@ -1,6 +1,7 @@
 #include "datasets/csv/plain_csv.hpp"
 
 #include <arrow/array.h>
+#include <arrow/array/concatenate.h>
 #include <arrow/buffer.h>
 #include <arrow/builder.h>
 #include <arrow/chunked_array.h>
@@ -19,6 +20,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <skyrank/error.hpp>
 #include <string_view>
@@ -322,6 +324,31 @@ class ReadingClosedAtEnd {
   PlainReading& reading_;
 };
 
+/// Joins the values of blocks into one array for each field that was read, several fields side by side.
+std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> blocks, std::size_t fields, int threads,
+                                              const std::string& name) {
+  // Shared with the tasks, which a pool without memory may leave behind.
+  const auto values = std::make_shared<std::vector<arrow::ArrayVector>>(fields);
+  for (arrow::ArrayVector& block : blocks) {
+    for (std::size_t field = 0; field < fields; ++field) {
+      if (block[field] != nullptr) (*values)[field].push_back(std::move(block[field]));
+    }
+  }
+  const auto join = [values](int field) {
+    arrow::ArrayVector& chunks = (*values)[static_cast<std::size_t>(field)];
+    if (chunks.size() < 2) return arrow::Status::OK();
+    // Values that do not fit one array, or memory, stay apart; whoever joins them later says so.
+    try {
+      auto whole = arrow::Concatenate(chunks);
+      if (whole.ok()) chunks = {*std::move(whole)};
+    } catch (const std::bad_alloc&) {
+    }
+    return arrow::Status::OK();
+  };
+  check(arrow::internal::OptionalParallelFor(threads > 1, static_cast<int>(fields), join), name, "columns");
+  return *values;
+}
+
 /// Reads the types of columns from the start of a file; nothing where it does not tell them.
 std::optional<std::vector<TypePtr>> sample_types(const CsvText& start, const CsvHeader& header,
                                                  const std::vector<std::string>& columns, const ReadOptions& options) {
@@ -385,16 +412,15 @@ std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOpt
   };
   const int threads = options.threads == 1 ? 1 : arrow::GetCpuThreadPoolCapacity();
   check(arrow::internal::OptionalParallelFor(threads > 1, threads, run), file.name, "content");
-  const auto values = reading->take();
-  if (!values) return nullptr;
+  auto blocks = reading->take();
+  if (!blocks) return nullptr;
+  const std::vector<arrow::ArrayVector> values = joined_blocks(*std::move(blocks), header->fields, threads, file.name);
   arrow::FieldVector fields;
   std::vector<std::shared_ptr<arrow::ChunkedArray>> chunked;
   for (const std::string& name : columns) {
     const auto field = static_cast<std::size_t>(std::ranges::find(header->names, name) - header->names.begin());
-    arrow::ArrayVector chunks;
-    for (const arrow::ArrayVector& block : *values) chunks.push_back(block[field]);
     fields.push_back(arrow::field(name, format.types[field]));
-    chunked.push_back(std::make_shared<arrow::ChunkedArray>(std::move(chunks), format.types[field]));
+    chunked.push_back(std::make_shared<arrow::ChunkedArray>(values[field], format.types[field]));
   }
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(chunked));
 }

@@ -43,6 +43,7 @@ RUN_OF_CALIBRATION = ("bnl,correlated float32 1,300,2,,4,,,0,2,64,1,1,0,0.5,0,64
 # name -> arguments; {data} is a folder of inputs, {out} one that has an old file of the same name as each output.
 COMMANDS = {
     "run csv": "run {data}/csv.yaml",
+    "run csv in blocks": "run {data}/blocks.yaml --threads 2",
     "run parquet, print csv": "run {data}/parquet.yaml --query best --format csv",
     "run arrow, print json": "run {data}/arrow.yaml --json",
     "run csv, write parquet": "run {data}/csv.yaml --out {out} --format parquet",
@@ -73,6 +74,10 @@ class Bench:
             subprocess.run([program, "generate", "--distribution", "independent", "--rows", "200", "--dims", "3", "--out",
                             self.data / f"points.{extension}"], check=True)
 
+        # More bytes than the sample that decides the types of a CSV file.
+        (self.data / "blocks.yaml").write_text(BATCH.format(file="blocks.csv"))
+        subprocess.run([program, "generate", "--distribution", "independent", "--rows", "3000", "--dims", "3", "--out",
+                        self.data / "blocks.csv"], check=True)
         (self.data / "groups.yaml").write_text(GROUPS)
         for i in range(GROUP_FILES):
             subprocess.run([program, "generate", "--distribution", "independent", "--rows", "2000", "--dims", "1",

@@ -55,6 +55,15 @@ class FolderSource final : public Source {
     return UnitStatistics{values, values, std::move(nulls)};
   }
 
+  std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override {
+    const Place place = places_[static_cast<std::size_t>(column)];
+    if (!place.is_folder) return files_->zones(unit, place.index);
+    const std::int64_t rows = units()[unit].rows;
+    const Column value = take(in_files(static_cast<std::size_t>(place.index)),
+                              std::vector<RowId>{static_cast<RowId>(files_->file_of(unit))});
+    return ZoneStatistics{{rows}, {value, value, {value.is_null(0) ? rows : 0}}};
+  }
+
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     const SourceRows stored = files_->read(units, in_stored(columns));
     const auto values = [&](std::size_t folder) { return in_units(folder, units); };

@@ -26,6 +26,10 @@ bool marks_are_wrong(const parquet::FileMetaData& file) {
   return file.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
 }
 
+bool is_decompressed_here(const parquet::ColumnChunkMetaData& chunk, const parquet::FileMetaData& file) {
+  return chunk.compression() == parquet::Compression::SNAPPY && !marks_are_wrong(file);
+}
+
 using BufferPtr = std::shared_ptr<arrow::Buffer>;
 using PagePtr = std::shared_ptr<parquet::Page>;
 
@@ -109,13 +113,13 @@ class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
 
   std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
     const auto chunk = metadata()->ColumnChunk(leaf);
-    const bool is_ours = chunk->compression() == parquet::Compression::SNAPPY && chunk->crypto_metadata() == nullptr;
-    if (!is_ours || marks_are_wrong(*file_)) return whole_->GetColumnPageReader(leaf);
+    if (chunk->crypto_metadata() != nullptr || !is_decompressed_here(*chunk, *file_)) {
+      return whole_->GetColumnPageReader(leaf);
+    }
     PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, input_->GetSize());
     const ByteRange bytes = range_of(*chunk, file_bytes);
-    auto stored = open_pages(properties_.GetStream(input_, bytes.begin, bytes.end - bytes.begin), *chunk,
-                             parquet::Compression::UNCOMPRESSED, properties_, *file_, leaf);
-    return std::make_unique<SnappyPages>(std::move(stored), properties_.memory_pool());
+    return open_decompressed_pages(properties_.GetStream(input_, bytes.begin, bytes.end - bytes.begin), *chunk,
+                                   properties_, *file_, leaf);
   }
 
  private:
@@ -151,6 +155,19 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
   static_cast<void>(leaf);
   return parquet::PageReader::Open(std::move(stream), chunk.num_values(), codec, properties, always_compressed);
 #endif
+}
+
+std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
+                                                             const parquet::ColumnChunkMetaData& chunk,
+                                                             const parquet::ReaderProperties& properties,
+                                                             const parquet::FileMetaData& file, int leaf,
+                                                             PageFilter filter) {
+  const bool is_ours = is_decompressed_here(chunk, file);
+  const auto codec = is_ours ? parquet::Compression::UNCOMPRESSED : chunk.compression();
+  auto pages = open_pages(std::move(stream), chunk, codec, properties, file, leaf);
+  if (filter) pages->set_data_page_filter(std::move(filter));
+  if (!is_ours) return pages;
+  return std::make_unique<SnappyPages>(std::move(pages), properties.memory_pool());
 }
 
 std::unique_ptr<parquet::ParquetFileReader::Contents> with_snappy_pages(

@@ -2,6 +2,7 @@
 
 #include <arrow/type_fwd.h>
 #include <parquet/bloom_filter_reader.h>
+#include <parquet/column_reader.h>
 #include <parquet/file_reader.h>
 #include <parquet/page_index.h>
 #include <parquet/types.h>
@@ -52,6 +53,16 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
                                                 parquet::Compression::type codec,
                                                 const parquet::ReaderProperties& properties,
                                                 const parquet::FileMetaData& file, int leaf);
+
+/// Returns true for a data page that is to be left out.
+using PageFilter = std::function<bool(const parquet::DataPageStats& page)>;
+
+/// Returns the same pages decompressed, without those that `filter` leaves out; of Snappy by snappy_decompress().
+std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
+                                                             const parquet::ColumnChunkMetaData& chunk,
+                                                             const parquet::ReaderProperties& properties,
+                                                             const parquet::FileMetaData& file, int leaf,
+                                                             PageFilter filter = {});
 
 /// Returns a file whose pages of Snappy are decompressed by snappy_decompress(). `input` holds the bytes of `whole`.
 /// Damaged pages are a ParquetException when they are read.

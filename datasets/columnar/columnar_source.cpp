@@ -125,6 +125,10 @@ ColumnarSource::ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arr
 
 std::vector<std::string> ColumnarSource::stored_names() const { return stored_->field_names(); }
 
+std::optional<ZoneStatistics> ColumnarSource::read_zones(std::size_t, const ColumnarFile&, int, int) const {
+  return std::nullopt;
+}
+
 SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
   // Units that are read one by one are read by several threads.
   const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
@@ -188,6 +192,19 @@ auto ColumnarSource::with_file(std::size_t f, Meter& meter, const Read& read) co
   }
 }
 
+std::optional<ZoneStatistics> ColumnarSource::zones(std::size_t unit, int column) const {
+  const FileUnit& place = places_[unit];
+  const int field = columns_.fields[static_cast<std::size_t>(column)];
+  // A request for each zone takes longer than one for the column.
+  if (files_[place.file].data->is_remote()) return std::nullopt;
+  const Progress none;
+  Meter meter(none, bytes_);
+  std::optional<ZoneStatistics> zones = with_file(
+      place.file, meter, [&](const ColumnarFile& file) { return read_zones(place.file, file, place.index, field); });
+  if (zones) zones->bytes = meter.bytes();
+  return zones;
+}
+
 TablePtr ColumnarSource::read_file(std::size_t f, const Selection& selection, Meter& meter) const {
   const TablePtr stored = with_file(f, meter, [&](const ColumnarFile& file) { return read_units(f, file, selection); });
   const std::vector<int>& fields = selection.fields;
@@ -227,7 +244,9 @@ std::vector<ColumnarSource::RowsOfUnit> ColumnarSource::by_unit(std::span<const 
   for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
     const std::int64_t end = begin + units_[unit].rows;
     RowsOfUnit part{unit, {}};
-    for (; next < rows.size() && rows[next] < end; ++next) part.rows.push_back(rows[next] - begin);
+    const auto last = static_cast<std::size_t>(std::ranges::lower_bound(rows.subspan(next), end) - rows.begin());
+    part.rows.reserve(last - next);
+    for (; next < last; ++next) part.rows.push_back(rows[next] - begin);
     if (!part.rows.empty()) parts.push_back(std::move(part));
     begin = end;
   }
@@ -251,8 +270,8 @@ Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int col
     }
     return arrow::Status::OK();
   };
-  static_cast<void>(
-      arrow::internal::OptionalParallelFor(options_.threads != 1, static_cast<int>(parts.size()), read_part));
+  const bool threads = options_.threads != 1 && parts.size() > 1;
+  static_cast<void>(arrow::internal::OptionalParallelFor(threads, static_cast<int>(parts.size()), read_part));
   for (const std::exception_ptr& failure : failures) {
     if (failure != nullptr) std::rethrow_exception(failure);
   }
@@ -263,17 +282,23 @@ Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int col
 Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, const std::string& name) const {
   if (parts.empty()) return columns_.schema.column(name);
   arrow::ArrayVector chunks;
-  std::vector<RowId> places;
-  std::int64_t begin = 0;
   for (const UnitValues& part : parts) {
-    for (const std::int64_t place : part.places) places.push_back(begin + place);
-    begin += part.values->length();
     chunks.insert(chunks.end(), part.values->chunks().begin(), part.values->chunks().end());
   }
   const std::string& file = files_.front().name;
   const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
-  return take(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0), places);
+  const Column values = to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+  if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;
+  std::vector<RowId> places;
+  std::int64_t begin = 0;
+  for (const UnitValues& part : parts) {
+    const std::int64_t length = part.values->length();
+    for (std::int64_t i = 0; !part.places && i < length; ++i) places.push_back(begin + i);
+    for (const std::int64_t place : part.places.value_or(std::vector<std::int64_t>())) places.push_back(begin + place);
+    begin += length;
+  }
+  return take(values, places);
 }
 
 }  // namespace skyrank::datasets

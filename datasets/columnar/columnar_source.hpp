@@ -34,7 +34,8 @@ struct FileUnit {
 /// Some values of a unit's column.
 struct UnitValues {
   std::shared_ptr<arrow::ChunkedArray> values;
-  std::vector<std::int64_t> places;  ///< per row asked for: its place in `values`
+  /// By row asked for: its place in `values`. Nothing where these are the values asked for, in their order.
+  std::optional<std::vector<std::int64_t>> places;
 };
 
 /// The fields of a file that are columns of the table.
@@ -54,6 +55,7 @@ class ColumnarSource : public FilesSource {
   const Table& schema() const override { return columns_.schema; }
   const std::vector<SourceUnit>& units() const override { return units_; }
   std::uint64_t bytes() const override { return bytes_; }
+  std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;
 
@@ -82,6 +84,8 @@ class ColumnarSource : public FilesSource {
   class Meter;
   struct RowsOfUnit;
 
+  /// Reads bounds of a field within a unit of file `f`, where the format has some.
+  virtual std::optional<ZoneStatistics> read_zones(std::size_t f, const ColumnarFile& file, int unit, int field) const;
   /// Reads fields of some units of file `f`, one after the other.
   virtual std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& file,
                                                    const Selection& selection) const = 0;

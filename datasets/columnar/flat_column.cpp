@@ -74,19 +74,27 @@ void space_out(T* values, const Batch& batch, const std::vector<std::int16_t>& l
   }
 }
 
+/// How many rows a reader has: so many, or at most so many where pages are left out.
+struct RowCount {
+  std::int64_t rows = 0;
+  bool is_exact = true;
+};
+
 /// Reads all rows of a column chunk. read(rows, levels, first row) writes the values of the next rows, as Batch counts
 /// them, from the first row's place on. A dictionary is left out.
 template <class T, class Read>
-DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, std::int64_t rows, arrow::MemoryPool* pool,
+DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, RowCount count, arrow::MemoryPool* pool,
                   const Read& read) {
   const std::string damage = "pages do not have the rows that the file's metadata names";
+  const std::int64_t rows = count.rows;
   BufferPtr buffer;
   PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(rows * std::int64_t{sizeof(T)}, pool));
   auto* const values = reinterpret_cast<T*>(buffer->mutable_data());
   Validity validity(rows, pool);
   const bool has_levels = reader.descr()->max_definition_level() > 0;
   std::vector<std::int16_t> levels(static_cast<std::size_t>(has_levels ? kBatchRows : 0));
-  for (std::int64_t row = 0; row < rows;) {
+  std::int64_t row = 0;
+  while (row < rows && (count.is_exact || reader.HasNext())) {
     const Batch batch = read(std::min(kBatchRows, rows - row), has_levels ? levels.data() : nullptr, values + row);
     if (batch.rows <= 0) throw parquet::ParquetException(damage);
     if (has_levels && batch.values < batch.rows) {
@@ -100,11 +108,11 @@ DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, std::int64
   }
   if (reader.HasNext()) throw parquet::ParquetException(damage);
   const std::int64_t nulls = validity.nulls();
-  return arrow::ArrayData::Make(type, rows, {validity.take(), std::move(buffer)}, nulls);
+  return arrow::ArrayData::Make(type, row, {validity.take(), std::move(buffer)}, nulls);
 }
 
 template <class Type>
-DataPtr read_numbers(parquet::ColumnReader& reader, const TypePtr& type, std::int64_t rows, arrow::MemoryPool* pool) {
+DataPtr read_numbers(parquet::ColumnReader& reader, const TypePtr& type, RowCount rows, arrow::MemoryPool* pool) {
   using T = typename Type::c_type;
   auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(reader);
   return read_rows<T>(reader, type, rows, pool, [&](std::int64_t size, std::int16_t* levels, T* values) {
@@ -143,7 +151,7 @@ std::shared_ptr<arrow::Array> copy_of(const Entries& entries, arrow::MemoryPool*
 
 /// Reads indices into a dictionary as numbers of type T, which holds all of them.
 template <class T>
-DataPtr read_indices(StringsReader& reader, const Entries& entries, const TypePtr& type, std::int64_t rows,
+DataPtr read_indices(StringsReader& reader, const Entries& entries, const TypePtr& type, RowCount rows,
                      arrow::MemoryPool* pool) {
   std::vector<std::int32_t> indices(static_cast<std::size_t>(kBatchRows));
   return read_rows<T>(reader, type, rows, pool, [&](std::int64_t size, std::int16_t* levels, T* values) {
@@ -163,7 +171,7 @@ DataPtr read_indices(StringsReader& reader, const Entries& entries, const TypePt
   });
 }
 
-std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t rows, arrow::MemoryPool* pool) {
+std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, RowCount rows, arrow::MemoryPool* pool) {
   const Entries entries = entries_of(reader);
   const auto with_index = [&]<class T>(const TypePtr& index, T) {
     DataPtr data = read_indices<T>(reader, entries, arrow::dictionary(index, arrow::utf8()), rows, pool);
@@ -175,7 +183,25 @@ std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t r
   return with_index(arrow::int32(), std::int32_t{});
 }
 
-/// Returns true if values of the physical type of Parquet are those of the type of Arrow, bit by bit.
+bool is_text(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
+  const arrow::Type::type values = type_of_values(type).id();
+  return (arrow::is_string(values) || values == arrow::Type::STRING_VIEW) &&
+         column.physical_type() == parquet::Type::BYTE_ARRAY;
+}
+
+DataPtr read_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type, RowCount rows,
+                     arrow::MemoryPool* pool) {
+  const auto reader = group.Column(leaf);
+  switch (reader->descr()->physical_type()) {
+    case parquet::Type::INT32: return read_numbers<parquet::Int32Type>(*reader, type, rows, pool);
+    case parquet::Type::INT64: return read_numbers<parquet::Int64Type>(*reader, type, rows, pool);
+    case parquet::Type::FLOAT: return read_numbers<parquet::FloatType>(*reader, type, rows, pool);
+    default: return read_numbers<parquet::DoubleType>(*reader, type, rows, pool);
+  }
+}
+
+}  // namespace
+
 bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
   using Unit = parquet::LogicalType::TimeUnit;
   switch (type.id()) {
@@ -199,13 +225,10 @@ bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& 
   }
 }
 
-bool is_text(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
-  const arrow::Type::type values = type_of_values(type).id();
-  return (arrow::is_string(values) || values == arrow::Type::STRING_VIEW) &&
-         column.physical_type() == parquet::Type::BYTE_ARRAY;
+std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
+                                                arrow::MemoryPool* pool) {
+  return arrow::MakeArray(read_numbers(group, leaf, type, {group.metadata()->num_rows(), /*is_exact=*/false}, pool));
 }
-
-}  // namespace
 
 std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
                                                arrow::MemoryPool* pool) {
@@ -216,18 +239,10 @@ std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, i
   if (is_text(*type, column)) {
     const auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
     if (reader->GetExposedEncoding() != parquet::ExposedEncoding::DICTIONARY) return nullptr;
-    return read_strings(static_cast<StringsReader&>(*reader), rows, pool);
+    return read_strings(static_cast<StringsReader&>(*reader), {rows}, pool);
   }
   if (!is_stored_as(*type, column)) return nullptr;
-  const auto reader = group.Column(leaf);
-  DataPtr data;
-  switch (column.physical_type()) {
-    case parquet::Type::INT32: data = read_numbers<parquet::Int32Type>(*reader, type, rows, pool); break;
-    case parquet::Type::INT64: data = read_numbers<parquet::Int64Type>(*reader, type, rows, pool); break;
-    case parquet::Type::FLOAT: data = read_numbers<parquet::FloatType>(*reader, type, rows, pool); break;
-    default: data = read_numbers<parquet::DoubleType>(*reader, type, rows, pool);
-  }
-  return arrow::MakeArray(data);
+  return arrow::MakeArray(read_numbers(group, leaf, type, {rows}, pool));
 }
 
 }  // namespace skyrank::datasets

@@ -43,7 +43,7 @@ class IpcSource final : public ColumnarSource {
   UnitValues read_values(std::size_t f, const ColumnarFile& stored, int batch, int field,
                          std::span<const std::int64_t> rows) const override {
     const Selection selection{.units = {batch}, .fields = {field}, .is_one_unit = true, .threads = false};
-    return {read_units(f, stored, selection)->column(0), {rows.begin(), rows.end()}};
+    return {read_units(f, stored, selection)->column(0), std::vector(rows.begin(), rows.end())};
   }
 
   BatchRows rows_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,23 @@ namespace parquet {
 class FileMetaData;
 }
 
-// Some rows of a column of a Parquet file, read by their pages.
+// Some rows of a column of a Parquet file, read by their pages, and bounds of all pages.
 namespace skyrank::datasets {
+
+/// Bounds of a column chunk's pages.
+struct PageBounds {
+  std::vector<std::int64_t> rows;     ///< number of rows by page
+  std::shared_ptr<arrow::Array> min;  ///< NULL where it is not known
+  std::shared_ptr<arrow::Array> max;
+  std::vector<std::optional<std::int64_t>> nulls;
+};
+
+/// Reads the bounds of a column chunk's pages, whose values are of `type`, from the file's index of pages, or else from
+/// their headers. Nothing where there are none, or the values are not stored as numbers of 32 or 64 bits, or the file
+/// is damaged, which matters only where the values are read.
+std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
+                                           const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
+                                           int leaf, const std::shared_ptr<arrow::DataType>& type);
 
 /// Reads the pages of a column chunk that hold one of `rows`, which are ascending and counted within the row group. Of
 /// all other pages only the headers are read. `field` is a top-level field that is not nested. DataError where the file

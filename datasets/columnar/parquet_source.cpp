@@ -73,6 +73,14 @@ Bounds bounds_of(const parquet::ColumnChunkMetaData& chunk) {
   return bounds;
 }
 
+/// Bounds in their normal type.
+std::optional<Column> column_of(const ValuesPtr& bounds, const std::string& file, const std::string& name) {
+  const ValuesPtr normal = normalise(bounds, file, name);
+  if (normal == nullptr) return std::nullopt;
+  const auto schema = arrow::schema({arrow::field(name, normal->type())});
+  return to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+}
+
 /// Bounds as a column of `type`; those of another type are not known.
 std::optional<Column> column_of(const std::vector<Bound>& bounds, const TypePtr& type, const std::string& file,
                                 const std::string& name) {
@@ -86,10 +94,7 @@ std::optional<Column> column_of(const std::vector<Bound>& bounds, const TypePtr&
     if (!value.ok()) return std::nullopt;
     values.push_back(*std::move(value));
   }
-  const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(values), type), file, name);
-  if (normal == nullptr) return std::nullopt;
-  const auto schema = arrow::schema({arrow::field(name, normal->type())});
-  return to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+  return column_of(std::make_shared<arrow::ChunkedArray>(std::move(values), type), file, name);
 }
 
 using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
@@ -194,6 +199,17 @@ class ParquetSource final : public ColumnarSource {
   }
 
  private:
+  std::optional<ZoneStatistics> read_zones(std::size_t f, const ColumnarFile& file, int unit,
+                                           int field) const override {
+    const auto& stored = *stored_schema().field(field);
+    auto bounds = read_page_bounds(file, metadata_[f], unit, leaf_of(*metadata_[f], field), stored.type());
+    if (!bounds) return std::nullopt;
+    auto min = column_of(std::make_shared<arrow::ChunkedArray>(bounds->min), file.name, stored.name());
+    auto max = column_of(std::make_shared<arrow::ChunkedArray>(bounds->max), file.name, stored.name());
+    if (!min || !max) return std::nullopt;
+    return ZoneStatistics{std::move(bounds->rows), {*std::move(min), *std::move(max), std::move(bounds->nulls)}};
+  }
+
   TablePtr read_units(std::size_t f, const ColumnarFile& file, const Selection& selection) const override {
     if (selection.is_one_unit && !selection.threads) {
       return parquet_row_group(file, metadata_[f], selection.units.front(), selection.fields);

@@ -218,7 +218,7 @@ std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string
 
 DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
     : path_(path), name_(path.string()), stop_(std::move(stop)) {
-  if (is_remote(name_)) {
+  if (datasets::is_remote(name_)) {
     remote_ = std::make_shared<RemoteFile>(name_);
     return;
   }

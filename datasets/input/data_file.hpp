@@ -47,6 +47,8 @@ class DataFile {
   const std::string& name() const { return name_; }
   /// Returns true for what can be read only once.
   bool is_pipe() const { return piped_ != nullptr; }
+  /// Returns true for a file of a file system of Arrow's, where each read is a request.
+  bool is_remote() const { return remote_ != nullptr; }
   /// Size in bytes; of a pipe, of what it gave.
   std::uint64_t size() const;
 

@@ -114,6 +114,65 @@ void expect_units(const Source& source, const Table& whole) {
   EXPECT_EQ(begin, whole.num_rows());
 }
 
+/// Expects a source to give rows that fill pages and others that do not, with each column read alone.
+void expect_some_rows(const Source& source, const Table& whole) {
+  std::vector<RowId> rows = {5};
+  for (RowId row = 64; row < 320; ++row) rows.push_back(row);
+  for (RowId row = 900; row < whole.num_rows() - 300; row += row % 200 == 0 ? 90 : 1) rows.push_back(row);
+  for (std::size_t i = 0; i < whole.columns().size(); ++i) {
+    const Column& column = whole.columns()[i];
+    const std::vector<int> columns = {static_cast<int>(i)};
+    const Table found = source.read_rows(rows, columns).table;
+    EXPECT_EQ(values_of(found, column.name()), values_of(Table({take(column, rows)}), column.name())) << column.name();
+  }
+}
+
+/// Returns numbers, dates and timestamps, in the order of their values.
+long double number(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<long double>(*integer);
+  if (const auto* integer = std::get_if<std::uint64_t>(&value)) return static_cast<long double>(*integer);
+  if (const auto* date = std::get_if<Date>(&value)) return date->days;
+  if (const auto* timestamp = std::get_if<Timestamp>(&value)) return static_cast<long double>(timestamp->ticks);
+  return std::get<double>(value);
+}
+
+/// Expects bounds of zones of a column to be those of its values from row `begin` on.
+void expect_bounds(const ZoneStatistics& zones, const Column& column, std::int64_t begin, std::int64_t rows) {
+  std::int64_t row = begin;
+  for (std::size_t i = 0; i < zones.rows.size(); ++i) {
+    std::vector<long double> values;
+    for (const std::int64_t end = row + zones.rows[i]; row < end; ++row) {
+      if (!column.is_null(row)) values.push_back(number(column.value(row)));
+    }
+    const auto zone = static_cast<std::int64_t>(i);
+    const auto nulls = zones.rows[i] - static_cast<std::int64_t>(values.size());
+    EXPECT_EQ(zones.bounds.nulls[i].value_or(nulls), nulls);
+    ASSERT_EQ(zones.bounds.min.is_null(zone), values.empty());
+    if (values.empty()) continue;
+    EXPECT_EQ(number(zones.bounds.min.value(zone)), std::ranges::min(values)) << column.name();
+    EXPECT_EQ(number(zones.bounds.max.value(zone)), std::ranges::max(values)) << column.name();
+  }
+  EXPECT_EQ(row, begin + rows);
+}
+
+/// Returns how many zones the columns of a source have together, all of which are to be right.
+std::size_t checked_zones(const Source& source, const Table& whole) {
+  std::size_t count = 0;
+  std::int64_t begin = 0;
+  for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
+    const std::int64_t rows = source.units()[unit].rows;
+    for (int i = 0; i < static_cast<int>(whole.columns().size()); ++i) {
+      const auto zones = source.zones(unit, i);
+      if (!zones) continue;
+      EXPECT_GT(zones->bytes, 0U);
+      count += zones->rows.size();
+      expect_bounds(*zones, whole.column(i), begin, rows);
+    }
+    begin += rows;
+  }
+  return count;
+}
+
 struct Encoding {
   std::string name;
   bool nulls = false;
@@ -149,11 +208,16 @@ TEST_P(FlatColumns, AreWhatWasWritten) {
   properties.dictionary_pagesize_limit(encoding.dictionary_bytes);
   if (!encoding.dictionaries) properties.disable_dictionary();
   for (const bool store_schema : {false, true}) {
+    // Bounds of pages are in an index of the file, or in the pages' headers.
+    if (store_schema) properties.disable_write_page_index();
     write_file(*written, folder / "t.parquet", 1'100, properties, store_schema);
     const auto source = open_source({folder / "t.parquet"});
     ASSERT_NE(source, nullptr);
     ASSERT_EQ(source->units().size(), 3U);
-    expect_units(*source, read({folder / "t.parquet"}));
+    const Table whole = read({folder / "t.parquet"});
+    expect_units(*source, whole);
+    expect_some_rows(*source, whole);
+    EXPECT_GE(checked_zones(*source, whole), encoding.page_bytes < 1000 ? 100U : 10U);
     const Table few = source->read(std::vector<std::size_t>{1}, std::vector<int>{13}).table;
     EXPECT_EQ(few.column("few").data().layout == Layout::dictionary, encoding.dictionaries);
   }

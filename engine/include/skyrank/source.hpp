@@ -29,6 +29,13 @@ struct UnitStatistics {
   std::vector<std::optional<std::int64_t>> nulls;  ///< number of NULLs by unit, where it is known
 };
 
+/// Bounds of a column in zones of one unit: runs of consecutive rows, such as the pages of a Parquet file.
+struct ZoneStatistics {
+  std::vector<std::int64_t> rows;  ///< number of rows of each zone, in their order; together those of the unit
+  UnitStatistics bounds;           ///< one row a zone
+  std::uint64_t bytes = 0;         ///< bytes of storage that were read for them
+};
+
 /// Rows that a source read.
 struct SourceRows {
   Table table;              ///< the rows, one after the other
@@ -60,6 +67,10 @@ class SKYRANK_EXPORT Source {
 
   /// Returns the whole table where it is in memory: queries then use it as it is.
   virtual std::optional<Table> table() const;
+
+  /// Returns bounds of a column of the schema within a unit, from storage; nothing where this has none, or finding them
+  /// takes about as long as reading the column. Throws what `read` throws.
+  virtual std::optional<ZoneStatistics> zones(std::size_t unit, int column) const;
 };
 
 /// Returns the number of rows of all units.

@@ -23,6 +23,21 @@ void check_statistics(const UnitStatistics& statistics, const Column& column, co
   }
 }
 
+void check_zones(const ZoneStatistics& zones, const Column& column, std::int64_t rows) {
+  std::vector<SourceUnit> units;
+  std::int64_t left = rows;
+  for (const std::int64_t zone : zones.rows) {
+    if (zone < 0 || zone > left) break;
+    left -= zone;
+    units.push_back({zone});
+  }
+  if (left != 0 || units.size() != zones.rows.size()) {
+    throw DataError("the zones of column '" + column.name() + "' do not have the " + std::to_string(rows) +
+                    " rows of their unit");
+  }
+  check_statistics(zones.bounds, column, units);
+}
+
 CheckedSource::CheckedSource(const Source& source) : source_(source) {
   std::int64_t rows = 0;
   for (std::size_t unit = 0; unit < units().size(); ++unit) {
@@ -38,6 +53,12 @@ std::optional<UnitStatistics> CheckedSource::statistics(int column) const {
   std::optional<UnitStatistics> statistics = source_.statistics(column);
   if (statistics) check_statistics(*statistics, schema().column(column), units());
   return statistics;
+}
+
+std::optional<ZoneStatistics> CheckedSource::zones(std::size_t unit, int column) const {
+  std::optional<ZoneStatistics> zones = source_.zones(unit, column);
+  if (zones) check_zones(*zones, schema().column(column), units()[unit].rows);
+  return zones;
 }
 
 SourceRows CheckedSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {

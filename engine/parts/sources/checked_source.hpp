@@ -14,6 +14,9 @@ namespace skyrank::exec {
 /// are none or more and at most the unit's rows.
 void check_statistics(const UnitStatistics& statistics, const Column& column, const std::vector<SourceUnit>& units);
 
+/// Throws DataError unless zones have the rows of a unit of `rows` rows, and their bounds are as above.
+void check_zones(const ZoneStatistics& zones, const Column& column, std::int64_t rows);
+
 /// A view of a source that passes on only what the source announced. Applications derive classes from Source, and other
 /// rows, columns or statistics than those would lead out of the bounds of memory, or to a wrong answer.
 class CheckedSource final : public Source {
@@ -29,6 +32,7 @@ class CheckedSource final : public Source {
 
   /// Throws what the source throws, and DataError for statistics of another shape.
   std::optional<UnitStatistics> statistics(int column) const override;
+  std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
   /// Throws what the source throws, and DataError for another number of rows or other columns than asked for.
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;

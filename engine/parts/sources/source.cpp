@@ -12,6 +12,8 @@ Source::~Source() = default;
 
 std::optional<UnitStatistics> Source::statistics(int) const { return std::nullopt; }
 
+std::optional<ZoneStatistics> Source::zones(std::size_t, int) const { return std::nullopt; }
+
 std::optional<Table> Source::table() const { return std::nullopt; }
 
 std::int64_t num_rows(const Source& source) {

@@ -158,6 +158,10 @@ class UnitRange final : public Source {
         take(all->min, places), take(all->max, places), {first, first + static_cast<std::ptrdiff_t>(units_.size())}};
   }
 
+  std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override {
+    return source_->zones(unit + begin_, column);
+  }
+
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     std::vector<std::size_t> moved(units.begin(), units.end());
     for (std::size_t& unit : moved) unit += begin_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace skyrank::exec {
 namespace {
 
 constexpr std::size_t kKnown = 24;         ///< known rows: each costs a comparison for each row that is read
+constexpr std::size_t kForCorners = 2048;  ///< known rows for corners, which are few
 constexpr std::size_t kSampleRows = 512;   ///< rows by which known ones are chosen
 constexpr std::size_t kRowsOfUnit = 64;    ///< rows of a later unit that join the sample
 constexpr std::size_t kMostJudged = 1024;  ///< rows from all over a skyline that are looked at,
@@ -55,8 +57,7 @@ void write_floats(const T* values, const std::uint8_t* valid, std::int64_t size,
 
 /// Returns the values of a block of rows, of which less is better; NaN for NULL. They are the column's own where these
 /// are such floats, else `out` has room for them.
-const float* load_floats(const Table& table, const Order& order, std::int64_t begin, std::int64_t size, float* out) {
-  const ColumnData& column = table.column(order.expression->column).data();
+const float* load_floats(const ColumnData& column, bool high, std::int64_t begin, std::int64_t size, float* out) {
   const Rows rows{column.length, nullptr};
   std::uint8_t nulls[kBlockRows];
   const std::uint8_t* const valid = load_validity(column, rows, begin, size, nulls);
@@ -64,11 +65,11 @@ const float* load_floats(const Table& table, const Order& order, std::int64_t be
     using T = decltype(stored);
     if constexpr (std::is_same_v<T, float>) {
       const float* const values = load_values<float>(column, rows, begin, size, out);
-      if (valid == nullptr && !order.high) return values;
-      write_floats(values, valid, size, order.high, out);
+      if (valid == nullptr && !high) return values;
+      write_floats(values, valid, size, high, out);
     } else {
       T scratch[kBlockRows];
-      write_floats(load_values<T>(column, rows, begin, size, scratch), valid, size, order.high, out);
+      write_floats(load_values<T>(column, rows, begin, size, scratch), valid, size, high, out);
     }
     return out;
   });
@@ -78,6 +79,12 @@ bool is_better(Floats row, Floats than) {
   std::size_t c = 0;
   while (c < row.size() && row[c] < than[c]) ++c;
   return c == row.size();
+}
+
+bool is_dominated(Floats row, Floats known) {
+  std::size_t i = 0;
+  while (i < known.size() && !is_better(known.subspan(i, row.size()), row)) i += row.size();
+  return i < known.size();
 }
 
 /// Returns which rows of a sample a row is better than in every column.
@@ -133,17 +140,33 @@ Dominators::Dominators(std::vector<Order> orders)
     : orders_(std::move(orders)), are_numbers_(!orders_.empty() && std::ranges::all_of(orders_, is_number)) {}
 
 std::vector<RowId> Dominators::not_dominated(const Table& table) const {
+  std::vector<Column> by_order;
+  for (const Order& order : orders_) by_order.push_back(table.column(order.expression->column));
+  return find_left(by_order, known_);
+}
+
+std::vector<RowId> Dominators::corners_left(std::span<const Column> by_order) const {
+  return find_left(by_order, for_corners_);
+}
+
+std::vector<RowId> Dominators::find_left(std::span<const Column> by_order, std::span<const float> known) const {
   std::vector<RowId> rows;
   std::vector<float> values(width() * kBlockRows);
   std::vector<const float*> columns(width());
   std::vector<std::uint32_t> found(kBlockRows);
-  for (std::int64_t begin = 0; begin < table.num_rows(); begin += kBlockRows) {
-    const std::int64_t size = std::min(kBlockRows, table.num_rows() - begin);
+  const std::int64_t all = by_order.front().size();
+  if (known.empty()) {
+    rows.resize(static_cast<std::size_t>(all));
+    std::iota(rows.begin(), rows.end(), RowId{0});
+    return rows;
+  }
+  for (std::int64_t begin = 0; begin < all; begin += kBlockRows) {
+    const std::int64_t size = std::min(kBlockRows, all - begin);
     for (std::size_t c = 0; c < width(); ++c) {
-      columns[c] = load_floats(table, orders_[c], begin, size, &values[c * kBlockRows]);
+      columns[c] = load_floats(by_order[c].data(), orders_[c].high, begin, size, &values[c * kBlockRows]);
     }
     const std::size_t count =
-        kernels::skyline::find_not_dominated(columns, static_cast<std::size_t>(size), known_, found.data());
+        kernels::skyline::find_not_dominated(columns, static_cast<std::size_t>(size), known, found.data());
     for (std::size_t i = 0; i < count; ++i) rows.push_back(begin + found[i]);
   }
   return rows;
@@ -155,15 +178,32 @@ void Dominators::learn(const Table& unit, const Table& table, std::span<const Ro
   std::vector<float> rows;
   const std::size_t step = (skyline.size() + kMostJudged - 1) / kMostJudged;
   for (std::size_t i = 0; i < skyline.size(); i += step) add_row(table, skyline[i], rows);
+  add_for_corners(rows);
   keep_candidates(rows, width(), sample_);
   rows.insert(rows.end(), known_.begin(), known_.end());
   known_ = cover(rows, width(), sample_);
 }
 
+/// Adds rows that no known one dominates. Where there are too many, every second one stays.
+void Dominators::add_for_corners(std::span<const float> rows) {
+  for (std::size_t i = 0; i < rows.size(); i += width()) {
+    const Floats row = rows.subspan(i, width());
+    if (is_dominated(row, known_)) continue;
+    for_corners_.insert(for_corners_.end(), row.begin(), row.end());
+  }
+  while (for_corners_.size() > kForCorners * width()) {
+    const std::size_t count = for_corners_.size() / width() / 2;
+    for (std::size_t i = 1; i < count; ++i) {
+      std::copy_n(&for_corners_[2 * i * width()], width(), &for_corners_[i * width()]);
+    }
+    for_corners_.resize(count * width());
+  }
+}
+
 void Dominators::add_row(const Table& table, RowId row, std::vector<float>& to) const {
   for (const Order& order : orders_) {
     float value = 0;
-    to.push_back(*load_floats(table, order, row, 1, &value));
+    to.push_back(*load_floats(table.column(order.expression->column).data(), order.high, row, 1, &value));
   }
 }
 

@@ -33,6 +33,9 @@ class Dominators {
 
   /// Returns the rows of a table, ascending, that no known row is better than in every column.
   std::vector<RowId> not_dominated(const Table& table) const;
+  /// Does the same for a few rows, by more known ones: corners of boxes, each better than all rows of the box. They
+  /// have a column for each of the orders, of which there is one at least.
+  std::vector<RowId> corners_left(std::span<const Column> by_order) const;
 
   /// Chooses the known rows anew, among them and rows of `skyline`, which are of `table`, by how many rows of a sample
   /// they dominate together. Adds rows of `unit`, which were read last, to the sample.
@@ -40,14 +43,17 @@ class Dominators {
 
  private:
   std::size_t width() const { return orders_.size(); }
+  std::vector<RowId> find_left(std::span<const Column> by_order, std::span<const float> known) const;
+  void add_for_corners(std::span<const float> rows);
   void add_row(const Table& table, RowId row, std::vector<float>& to) const;
   void add_to_sample(const Table& unit);
 
   std::vector<Order> orders_;
   bool are_numbers_;
-  std::vector<float> known_;   // one row after the other; of all values less is better
-  std::vector<float> sample_;  // the same
-  std::size_t oldest_ = 0;     // row of the sample that is replaced next
+  std::vector<float> known_;        // one row after the other; of all values less is better
+  std::vector<float> for_corners_;  // the same
+  std::vector<float> sample_;       // the same
+  std::size_t oldest_ = 0;          // row of the sample that is replaced next
 };
 
 }  // namespace skyrank::exec

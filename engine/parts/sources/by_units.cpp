@@ -1,6 +1,7 @@
 #include "engine/parts/sources/by_units.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/partial_answer.hpp"
 #include "engine/parts/prune.hpp"
+#include "engine/parts/sources/corners.hpp"
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/side_by_side.hpp"
 #include "engine/parts/states/query_state.hpp"
@@ -29,6 +31,8 @@ using query::Op;
 constexpr std::int64_t kMinRows = std::int64_t{1} << 17;
 /// Units that leave more than one row in so many do not make the rest of the query cheaper.
 constexpr std::int64_t kMinReduction = 4;
+/// A unit is read in part where zones of at least one row in so many can be left out.
+constexpr std::int64_t kMinZones = 4;
 
 /// Rows that a ranking takes of each unit.
 std::int64_t rows_to_keep(const query::BoundQuery& query) {
@@ -82,6 +86,35 @@ bool may_leave_out_rows(const query::BoundQuery& query) {
          std::ranges::none_of(query.ranking, fails);
 }
 
+/// Rows of a unit that were read.
+struct UnitPart {
+  bool is_whole() const { return !ids.has_value(); }
+  RowId id(RowId row) const { return ids ? (*ids)[static_cast<std::size_t>(row)] : covers.begin + row; }
+
+  RowRange covers;                        ///< the rows of the unit
+  std::optional<std::vector<RowId>> ids;  ///< rows that were read; nothing: all of them
+  SourceRows rows;
+};
+
+/// Tells from the units that were tried if zones are worth looking at.
+class ZonesTried {
+ public:
+  bool pay_off() const { return units_ < kUnits || left_ < rows_ - rows_ / kMinZones; }
+
+  void tried(std::int64_t rows, std::int64_t left) {
+    ++units_;
+    rows_ += rows;
+    left_ += left;
+  }
+
+ private:
+  static constexpr int kUnits = 3;
+
+  std::atomic<int> units_ = 0;
+  std::atomic<std::int64_t> rows_ = 0;
+  std::atomic<std::int64_t> left_ = 0;
+};
+
 /// The answer over a unit.
 struct UnitAnswer {
   Partial partial;
@@ -106,6 +139,7 @@ class UnitsRun {
                .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
         orders_(orders_of(query.bound)),
         leaves_out_rows_(!orders_.empty() && may_leave_out_rows(query.bound)),
+        corners_(leaves_out_rows_ ? corners_of_units(source, orders_) : std::nullopt),
         threads_(units_.threads(query.units)),
         pruner_(source),
         pending_(query.units),
@@ -180,25 +214,34 @@ class UnitsRun {
   }
 
   void answer(std::size_t unit) {
-    const std::size_t units[] = {unit};
     SourceCharge charge = units_.charge_unit(unit);
-    const SourceRows read = source_.read(units, query_.columns);
+    const auto known = dominators();
+    const UnitPart part = read(unit, *known);
     charge.finish_reading();
-    UnitAnswer found = answer_over(read.table, units_.begin(unit));
+    if (part.rows.table.num_rows() == 0 && !part.is_whole()) return skip(part.rows.bytes);
+    UnitAnswer found = answer_over(part, known);
     const std::vector<BoundExpression> conditions = conditions_after(found.table, found.result);
     const auto kept = static_cast<std::int64_t>(found.partial.rows().size());
+    const std::int64_t rows = part.covers.end - part.covers.begin;
     const std::scoped_lock lock(mutex_);
     left_.combine(std::move(found.partial));
-    seen_ += read.table.num_rows();
+    seen_ += rows;
     kept_ += kept;
-    dominated_ += read.table.num_rows() - found.table.num_rows();
-    bytes_ += read.bytes;
+    dominated_ += rows - found.table.num_rows();
+    bytes_ += part.rows.bytes;
     work_ += found.result.work;
     for (const BoundExpression& condition : conditions) leave_out_units_without(condition);
     if (!leaves_out_rows_) return;
     auto dominators = std::make_shared<Dominators>(*dominators_);
-    dominators->learn(read.table, found.table, found.result.rows);
+    dominators->learn(part.rows.table, found.table, found.result.rows);
+    if (corners_) leave_out_units_but(dominators->corners_left(*corners_));
     dominators_ = std::move(dominators);
+  }
+
+  void skip(std::uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    ++skipped_;
+    bytes_ += bytes;
   }
 
   std::shared_ptr<const Dominators> dominators() {
@@ -206,33 +249,66 @@ class UnitsRun {
     return dominators_;
   }
 
-  /// Answers the query over a unit; without the rows that known ones dominate, where these are many.
-  UnitAnswer answer_over(const Table& table, RowId first_row) {
-    auto known = dominators();
-    if (leaves_out_rows_ && known->empty()) known = dominators_of_sample(table);
-    if (known->empty()) return answer_over_all(table, first_row);
-    const std::vector<RowId> rows = known->not_dominated(table);
-    if (static_cast<std::int64_t>(rows.size()) > table.num_rows() / 2) return answer_over_all(table, first_row);
-    return answer_over_rows(table, rows, first_row);
+  /// Reads a unit, but for zones all of whose rows known ones dominate, where these are many.
+  UnitPart read(std::size_t unit, const Dominators& known) {
+    const std::int64_t rows = source_.units()[unit].rows;
+    UnitPart part{.covers = {units_.begin(unit), units_.begin(unit) + rows}, .ids = {}, .rows = {}};
+    std::uint64_t bytes = 0;
+    if (const auto ranges = ranges_to_read(unit, known, bytes)) {
+      auto& ids = part.ids.emplace();
+      for (const RowRange& range : *ranges) {
+        for (RowId row = range.begin; row < range.end; ++row) ids.push_back(part.covers.begin + row);
+      }
+      part.rows = source_.read_rows(ids, query_.columns);
+    } else {
+      const std::size_t units[] = {unit};
+      part.rows = source_.read(units, query_.columns);
+    }
+    part.rows.bytes += bytes;
+    return part;
   }
 
-  UnitAnswer answer_over_all(const Table& table, RowId first_row) const {
+  /// Returns the ranges of a unit that known rows leave; nothing where they leave most of it.
+  std::optional<std::vector<RowRange>> ranges_to_read(std::size_t unit, const Dominators& known, std::uint64_t& bytes) {
+    if (!leaves_out_rows_ || known.empty() || !zones_.pay_off()) return std::nullopt;
+    auto ranges = ranges_left(source_, unit, orders_, known, bytes);
+    std::int64_t left = 0;
+    for (const RowRange& range : ranges.value_or(std::vector<RowRange>())) left += range.end - range.begin;
+    const std::int64_t rows = source_.units()[unit].rows;
+    const bool is_less = ranges && left < rows - rows / kMinZones;
+    zones_.tried(rows, is_less ? left : rows);
+    if (!is_less) return std::nullopt;
+    return ranges;
+  }
+
+  /// Answers the query over rows of a unit; without those that known ones dominate, where these are many.
+  UnitAnswer answer_over(const UnitPart& part, std::shared_ptr<const Dominators> known) {
+    if (leaves_out_rows_ && known->empty()) known = dominators_of_sample(part);
+    const Table& table = part.rows.table;
+    if (known->empty()) return answer_over_all(part);
+    const std::vector<RowId> rows = known->not_dominated(table);
+    if (part.is_whole() && static_cast<std::int64_t>(rows.size()) > table.num_rows() / 2) return answer_over_all(part);
+    return answer_over_rows(part, rows);
+  }
+
+  UnitAnswer answer_over_all(const UnitPart& part) const {
+    const Table& table = part.rows.table;
     std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, query_.query, table, first_row, options_, &runs);
+    Partial partial = partial_answer(engine_, state_, query_.query, table, part.covers.begin, options_, &runs);
     return {std::move(partial), table, std::move(runs.front())};
   }
 
-  UnitAnswer answer_over_rows(const Table& table, std::span<const RowId> rows, RowId first_row) const {
-    StateRows left{{}, gather_read(table, query_.columns, rows)};
-    for (const RowId row : rows) left.rows.push_back(first_row + row);
-    const RowRange covers{first_row, first_row + table.num_rows()};
+  UnitAnswer answer_over_rows(const UnitPart& part, std::span<const RowId> rows) const {
+    StateRows left{{}, gather_read(part.rows.table, query_.columns, rows)};
+    for (const RowId row : rows) left.rows.push_back(part.id(row));
     std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, query_.query, left, covers, options_, &runs);
+    Partial partial = partial_answer(engine_, state_, query_.query, left, part.covers, options_, &runs);
     return {std::move(partial), std::move(left.columns), std::move(runs.front())};
   }
 
   /// Rows of the skyline of a sample, for units that are read when nothing is known.
-  std::shared_ptr<const Dominators> dominators_of_sample(const Table& table) const {
+  std::shared_ptr<const Dominators> dominators_of_sample(const UnitPart& part) const {
+    const Table& table = part.rows.table;
     constexpr std::int64_t kRows = 4096;
     constexpr std::int64_t kMinStep = 8;
     auto dominators = std::make_shared<Dominators>(orders_);
@@ -240,7 +316,7 @@ class UnitsRun {
     if (step < kMinStep) return dominators;
     std::vector<RowId> rows;
     for (std::int64_t i = 0; i < kRows; ++i) rows.push_back(i * step);
-    const UnitAnswer sample = answer_over_rows(table, rows, 0);
+    const UnitAnswer sample = answer_over_rows(part, rows);
     dominators->learn(table, sample.table, sample.result.rows);
     return dominators;
   }
@@ -289,8 +365,12 @@ class UnitsRun {
   }
 
   void leave_out_units_without(const BoundExpression& condition) {
+    leave_out_units_but(pruner_.units_with(condition).units);
+  }
+
+  void leave_out_units_but(const auto& units) {
     std::vector<bool> in(out_.size(), false);
-    for (const std::size_t unit : pruner_.units_with(condition).units) in[unit] = true;
+    for (const auto unit : units) in[static_cast<std::size_t>(unit)] = true;
     for (std::size_t unit = 0; unit < in.size(); ++unit) {
       if (!in[unit]) out_[unit] = true;
     }
@@ -324,8 +404,10 @@ class UnitsRun {
   const StateSteps steps_;
   const std::vector<Order> orders_;
   const bool leaves_out_rows_;
+  const std::optional<std::vector<Column>> corners_;  // by order, a row for each unit
   const std::size_t threads_;
 
+  ZonesTried zones_;
   std::mutex mutex_;  // over all that follows
   UnitPruner pruner_;
   std::vector<std::size_t> pending_;  // units in the order in which they are read

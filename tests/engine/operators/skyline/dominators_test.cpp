@@ -96,6 +96,31 @@ TEST_F(DominatorsTest, LeaveOutOnlyRowsThatSomeRowOfTheSkylineIsBetterThanInEver
   }
 }
 
+TEST_F(DominatorsTest, LeaveOutCornersThatARowOfSomeSkylineIsBetterThan) {
+  std::mt19937 random(4);
+  for (const std::vector<int>& columns : {std::vector{1}, {1, 3}, {2, 4}, {3, 2, 1, 4}, {1, 3, 1}}) {
+    const Table table = random_table(random);
+    const std::vector<Order> orders = orders_of(table, columns);
+    std::vector<Column> corners;
+    for (const Order& order : orders) corners.push_back(table.column(order.expression->column));
+    Dominators dominators(orders);
+    EXPECT_EQ(dominators.corners_left(corners).size(), static_cast<std::size_t>(kRows));
+    std::vector<RowId> chosen;
+    for (int unit = 0; unit < 4; ++unit) {
+      std::vector<RowId> skyline;
+      for (int i = 0; i < 600; ++i) skyline.push_back(static_cast<RowId>(random() % kRows));
+      chosen.insert(chosen.end(), skyline.begin(), skyline.end());
+      dominators.learn(table, table, skyline);
+    }
+    const std::vector<RowId> left = dominators.corners_left(corners);
+    EXPECT_LE(left.size(), dominators.not_dominated(table).size());
+    for (RowId row = 0; row < kRows; ++row) {
+      if (std::ranges::binary_search(left, row)) continue;
+      EXPECT_TRUE(std::ranges::any_of(chosen, [&](RowId better) { return is_better(table, orders, better, row); }));
+    }
+  }
+}
+
 TEST_F(DominatorsTest, RememberTheBestOfSeveralUnits) {
   std::mt19937 random(3);
   const Table table = random_table(random);
@@ -120,6 +145,8 @@ TEST_F(DominatorsTest, LeaveTextsAlone) {
   const std::vector<RowId> first = {0};
   dominators.learn(table, table, first);
   EXPECT_TRUE(dominators.empty());
+  const std::vector<Column> corners = {table.column(0), table.column(1)};
+  EXPECT_EQ(dominators.corners_left(corners).size(), 3U);
 }
 
 }  // namespace

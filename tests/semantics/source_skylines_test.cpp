@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/operators/gather.hpp"
+#include "engine/parts/sources/checked_source.hpp"
 
 // Skylines of sources whose units are answered one by one, without the rows that known ones dominate.
 namespace skyrank {
@@ -207,6 +208,18 @@ TEST_P(SourceSkylines, NameTheRowOnWhichAConditionFails) {
   };
   EXPECT_NE(message_over(table_), "no error");
   EXPECT_EQ(message_over(source_), message_over(table_));
+}
+
+TEST(SourceZones, HaveTheRowsOfTheirUnit) {
+  const Column x = Column::own("x", std::vector<double>{1, 2, 3, 4, 5});
+  ZoneStatistics zones = zones_of(x, 0, 5, 2);
+  EXPECT_NO_THROW(exec::check_zones(zones, x, 5));
+  EXPECT_THROW(exec::check_zones(zones, x, 6), DataError);
+  EXPECT_THROW(exec::check_zones(zones, x, 4), DataError);
+  zones.rows = {6, -1, 0};
+  EXPECT_THROW(exec::check_zones(zones, x, 5), DataError);
+  zones.rows = {2, 3};
+  EXPECT_THROW(exec::check_zones(zones, x, 5), DataError);
 }
 
 INSTANTIATE_TEST_SUITE_P(, SourceSkylines, ::testing::Bool(),

@@ -12,7 +12,6 @@
 #include "engine/operators/rank.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
 #include "engine/plan/paths.hpp"
-#include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {
 
@@ -49,26 +48,6 @@ std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const Device
   return rows;
 }
 
-/// Ranks rows by keys that a scan of the columns makes; the scan filters, too.
-Vector<RowId> rank_after_scan(Execution& execution, const kernels::ColumnScan& scan, std::int64_t n) {
-  const Operators& operators = execution.plan.operators;
-  const auto keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&] { return kernels::cuda::expression::scan_keys(scan, static_cast<std::size_t>(n)); });
-  const auto passing = static_cast<std::int64_t>(keys.passing);
-  execution.record.of(*operators.rank_keys).rows = passing;
-  if (operators.filter) {
-    execution.record.of(*operators.filter).rows = passing;
-    execution.record.of(*operators.filter).note = "in one pass with the keys";
-  }
-  Report report;
-  Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
-    return rank_scanned(execution.query(), keys, n, execution.context, execution.record.of(*operators.order).path,
-                        report);
-  });
-  book(execution, *operators.order, report);
-  return rows;
-}
-
 }  // namespace
 
 std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
@@ -82,14 +61,9 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
                           [&] { return match_scan(*execution.device_state, query, input); });
   if (!scan.columns && !scan.computed) return std::nullopt;
   auto rows = rank_in_one_pass(execution, scan, input);
-  if (rows) {
-    rules.applied(Rule::device_scan, scan.columns ? "filter, score and ranking in one pass over the columns"
-                                                  : "filter, score and ranking in one pass of programs");
-  } else {
-    if (!scan.columns || !scan.columns->leaves_greatest_key()) return std::nullopt;
-    rules.applied(Rule::device_scan, "filter and keys of a ranking by columns");
-    rows = rank_after_scan(execution, *scan.columns, n);
-  }
+  if (!rows) return std::nullopt;
+  rules.applied(Rule::device_scan, scan.columns ? "filter, score and ranking in one pass over the columns"
+                                                : "filter, score and ranking in one pass of programs");
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows->size());
   const Candidates all{RowSet::all(n), one_segment(n)};
   return gather(execution, {input}, all, std::move(*rows));

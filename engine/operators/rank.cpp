@@ -247,30 +247,6 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
   return std::move(rows);
 }
 
-Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
-                           Report& report) {
-  const Window window = window_of(query);
-  const auto passing = static_cast<std::int64_t>(keys.passing);
-  const kernels::KeyColumn column{keys.keys.data(), keys.width};
-  // Of all rows, of which those that do not pass come last.
-  const kernels::TopKShape shape{.n = static_cast<std::size_t>(n),
-                                 .k = static_cast<std::size_t>(window.end(passing)),
-                                 .widths = {keys.width},
-                                 .ties = tie_rule(window.ties)};
-  planner::Statistics statistics = context.ranking;
-  statistics.memory = kernels::Memory::device;
-  const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
-  taken = describe_path(path);
-  if (window.offset >= passing) return {};
-  const HeldKeys held({Keys{column, keys.keys.owner(), kernels::Memory::device}}, n, path.algorithm->device);
-  const kernels::TopKProblem problem{
-      .n = shape.n, .keys = held.columns(), .k = shape.k, .ties = shape.ties, .memory = held.memory()};
-  Vector<RowId> rows = run_path(path, problem, context, report);
-  rows.erase(rows.begin(), rows.begin() + query.offset);
-  return rows;
-}
-
 Vector<std::int64_t> cut(const Window& window, const Segments& segments) {
   Vector<std::int64_t> answer;
   std::int64_t rows = 0;

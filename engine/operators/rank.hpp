@@ -92,12 +92,6 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
                                        const ExecutionContext& context, std::optional<PathDescription>& taken,
                                        Report& report);
 
-/// Returns the window of the rows that passed a scan of n rows on the device, best first. Describes the path in
-/// `taken`.
-Vector<RowId> rank_scanned(const query::BoundQuery& query, const kernels::cuda::expression::ScannedKeys& keys,
-                           std::int64_t n, const ExecutionContext& context, std::optional<PathDescription>& taken,
-                           Report& report);
-
 /// Returns the window of each segment in ascending order, for queries without a ranking.
 Vector<std::int64_t> cut(const Window& window, const Segments& segments);
 

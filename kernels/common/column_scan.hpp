@@ -40,12 +40,6 @@ struct ColumnScan {
 
   /// Returns true if keys have 32 bits: those of one such column without NULLs.
   bool has_short_keys() const { return as_it_is && bytes_of(columns[0].stored) == 4 && columns[0].validity == nullptr; }
-  /// Returns true if no row that passes has the greatest key, which is that of NULL.
-  bool leaves_greatest_key() const {
-    bool nulls = false;
-    for (int c = 0; c < terms; ++c) nulls = nulls || columns[c].validity != nullptr;
-    return !nulls && (!as_it_is || is_float(columns[0].stored));
-  }
 };
 
 namespace cuda::expression {

@@ -48,10 +48,8 @@ double temporary_bytes(const kernels::TopKShape& shape, double kept, bool scans)
   if (shape.n <= kernels::cuda::topk::kMaxCounted || k == 0 || k > shape.n / 4) {
     return kTimesInList * kept * static_cast<double>(element);
   }
-  const bool narrow = shape.widths.size() == 1 && key_bytes(shape) < 4;
   const auto plan = kernels::cuda::topk::plan_threshold(shape.n, k);
-  const auto where =
-      scans ? kernels::cuda::topk::plan_kept_of_scan(plan) : kernels::cuda::topk::plan_kept(plan, k, element, narrow);
+  const auto where = scans ? kernels::cuda::topk::plan_kept_of_scan(plan) : kernels::cuda::topk::plan_kept(plan);
   const bool buckets = !where.bins.some() && kernels::cuda::topk::is_distributed(plan.expected, k, element);
   const double sorted = buckets ? kTimesInBuckets * static_cast<double>(plan.expected) : 0;
   return static_cast<double>(kernels::cuda::topk::bytes_kept(plan, where, element)) +

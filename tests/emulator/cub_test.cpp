@@ -119,6 +119,17 @@ TEST(Scan, SumsWhatCameBefore) {
   EXPECT_EQ(values.to_host(), (std::vector<unsigned>{3, 4, 8, 9, 14}));
 }
 
+TEST(Scan, CombinesWhatCameBefore) {
+  DeviceArray<int> values({5, 3, 4, 1});
+  DeviceArray<int> least(4);
+  const auto exclusive = [&](void* storage, std::size_t& bytes) {
+    const auto lesser = [](int a, int b) { return std::min(a, b); };
+    return cub::DeviceScan::ExclusiveScan(storage, bytes, values.data(), least.data(), lesser, 9, 4);
+  };
+  run(exclusive);
+  EXPECT_EQ(least.to_host(), (std::vector<int>{9, 5, 3, 3}));
+}
+
 TEST(Reduce, FindsLeastGreatestAndSum) {
   DeviceArray<int> values({3, -1, 4, 1, -5});
   DeviceArray<int> results(3);
@@ -135,6 +146,19 @@ TEST(Reduce, FindsLeastGreatestAndSum) {
   run(greatest);
   run(sum);
   EXPECT_EQ(results.to_host(), (std::vector<int>{-5, 4, 2}));
+}
+
+TEST(Select, CopiesFlaggedItemsInOrder) {
+  DeviceArray<int> values({3, 1, 4, 1, 5});
+  DeviceArray<unsigned> flags({1, 0, 1, 0, 1});
+  DeviceArray<int> copied(3);
+  DeviceArray<std::size_t> count(1);
+  const auto select = [&](void* storage, std::size_t& bytes) {
+    return cub::DeviceSelect::Flagged(storage, bytes, values.data(), flags.data(), copied.data(), count.data(), 5);
+  };
+  run(select);
+  EXPECT_EQ(copied.to_host(), (std::vector<int>{3, 4, 5}));
+  EXPECT_EQ(count.to_host(), (std::vector<std::size_t>{3}));
 }
 
 }  // namespace

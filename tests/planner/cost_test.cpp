@@ -236,16 +236,16 @@ TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
     const double keys = static_cast<double>(kRows) * cost::packed_bytes(shape);
     return cost::cuda_sampled_threshold(shape, statistics, {}, {}).bytes - keys;
   };
-  const auto told = [](std::size_t k, std::size_t element, bool narrow) {
+  const auto told = [](std::size_t k, std::size_t element) {
     const auto plan = kernels::cuda::topk::plan_threshold(kRows, k);
-    return static_cast<double>(bytes_kept(plan, plan_kept(plan, k, element, narrow), element) + 8 * k);
+    return static_cast<double>(bytes_kept(plan, plan_kept(plan), element) + 8 * k);
   };
   for (const std::size_t k : {1, 100, 1024, 65536}) {
-    EXPECT_NEAR(bytes(k, KeyWidth::bytes4, false), told(k, 8, false), 1) << k;
-    EXPECT_NEAR(bytes(k, KeyWidth::bytes8, false), told(k, 16, false), 1) << k;
-    EXPECT_NEAR(bytes(k, KeyWidth::bytes2, false), told(k, 8, true), 1) << k;
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes4, false), told(k, 8), 1) << k;
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes8, false), told(k, 16), 1) << k;
+    EXPECT_NEAR(bytes(k, KeyWidth::bytes2, false), told(k, 8), 1) << k;
   }
-  EXPECT_GT(bytes(1024, KeyWidth::bytes8, true), told(1024, 16, false));  // a list besides
+  EXPECT_GT(bytes(1024, KeyWidth::bytes8, true), told(1024, 16));  // a list besides
   // Of some 104,000 candidates of 8 bytes: 24 times as many in bins, rounded up to 352 in each, and once beyond them
   // with their places.
   EXPECT_NEAR(bytes(65536, KeyWidth::bytes4, false), 8192 * 352 * 8 + 2 * 8 * 104e3, 1e6);

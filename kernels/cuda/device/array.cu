@@ -6,23 +6,6 @@
 #include "kernels/cuda/device/context.hpp"
 
 namespace skyrank::kernels::cuda {
-namespace {
-
-/// Orders the transfer stream behind the compute stream; after_transfer orders them the other way round.
-void before_transfer(DeviceContext& device) {
-  const Event done;
-  done.record(device.stream());
-  done.hold(device.transfer().stream());
-}
-
-void after_transfer(DeviceContext& device) {
-  const Event done;
-  done.record(device.transfer().stream());
-  done.hold(device.stream());
-}
-
-}  // namespace
-
 DeviceArray::DeviceArray(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   DeviceContext& device = DeviceContext::of_process();
@@ -37,9 +20,9 @@ void DeviceArray::write(std::size_t offset, const void* source, std::size_t byte
   if (bytes == 0) return;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  before_transfer(device);
+  order_streams(device.stream(), device.transfer().stream());
   device.transfer().upload(static_cast<std::byte*>(data()) + offset, source, bytes);
-  after_transfer(device);
+  order_streams(device.transfer().stream(), device.stream());
 }
 
 void DeviceArray::write_pinned(std::size_t offset, const void* source, std::size_t bytes) const {
@@ -63,7 +46,7 @@ void read_array(void* target, const void* from_device, std::size_t bytes) {
   if (bytes == 0) return;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  before_transfer(device);
+  order_streams(device.stream(), device.transfer().stream());
   device.transfer().download(target, from_device, bytes);
 }
 

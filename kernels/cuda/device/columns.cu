@@ -9,12 +9,9 @@ ResidentColumns load_columns(std::span<const KeyColumn> columns, std::size_t n, 
     const std::size_t bytes = n * static_cast<std::size_t>(column.width);
     auto& copy = resident.owned.emplace_back(device.allocate<std::byte>(bytes));
     // Memory comes and goes in the order of the compute stream: the copy waits for it, and it for the copy.
-    Event there;
-    there.record(device.stream());
-    there.hold(device.transfer().stream());
+    order_streams(device.stream(), device.transfer().stream());
     device.transfer().upload(copy.data(), column.data, bytes);
-    there.record(device.transfer().stream());
-    there.hold(device.stream());
+    order_streams(device.transfer().stream(), device.stream());
     column.data = copy.data();
   }
   return resident;

@@ -20,7 +20,7 @@ Properties properties_of(int ordinal) {
   std::size_t total = 0;
   SKYRANK_CUDA_CALL(cudaMemGetInfo(&free, &total));
   return {
-      .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, ordinal),
+      .multiprocessors = static_cast<std::size_t>(attribute(cudaDevAttrMultiProcessorCount, ordinal)),
       .overlaps_launches = attribute(cudaDevAttrComputeCapabilityMajor, ordinal) >= 9,
       .shared_bytes_per_block = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal)),
       .l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal)),

@@ -14,7 +14,7 @@ namespace skyrank::kernels::cuda {
 
 /// Device limits that determine launch sizes; cached.
 struct Properties {
-  int multiprocessors = 0;
+  std::size_t multiprocessors = 0;
   bool overlaps_launches = false;          ///< a kernel may be placed while the one before it ends (Grid::overlaps)
   std::size_t shared_bytes_per_block = 0;  ///< with opting in
   std::size_t l2_bytes = 0;

@@ -132,7 +132,6 @@ DeviceArray make_keys(const StoredColumn& /*column*/, const DeviceRows& /*rows*/
                       KeyWidth /*width*/) {
   return {};
 }
-ScannedKeys scan_keys(const ColumnScan& /*scan*/, std::size_t /*n*/) { return {}; }
 std::uint64_t greatest_key(const KeyColumn& /*keys*/, std::size_t /*n*/) { return 0; }
 DeviceArray pack_parts(std::span<const KeyPart> /*parts*/, std::size_t /*n*/, KeyWidth /*width*/) { return {}; }
 DeviceArray take_keys(const KeyColumn& /*keys*/, const std::int64_t* /*positions*/, std::size_t /*count*/) {

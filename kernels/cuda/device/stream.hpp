@@ -63,4 +63,11 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Makes later work on `then` wait for what is on `first` now.
+inline void order_streams(cudaStream_t first, cudaStream_t then) {
+  const Event end;
+  end.record(first);
+  end.hold(then);
+}
+
 }  // namespace skyrank::kernels::cuda

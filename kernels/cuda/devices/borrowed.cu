@@ -29,7 +29,7 @@ template <class T>
 void launch_collect(const BorrowedValues& values, const std::int64_t* places, std::size_t n, void* to) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  const std::size_t blocks = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t blocks = 8 * device.properties().multiprocessors;
   const Grid grid{.blocks = std::min(blocks_for(n, kThreads), blocks), .threads = kThreads};
   launch("collect", collect<T>, grid, device.stream(), static_cast<const char*>(values.first), values.stride, places, n,
          static_cast<T*>(to));
@@ -54,58 +54,42 @@ SelectedDevice device_with(const BorrowedValues& values) {
   return selected.ordinal == values.ordinal ? selected : SelectedDevice{.ordinal = values.ordinal};
 }
 
-/// Waits for an event until it is known to have happened.
-class Waiting {
+/// A recorded event, which may be the producer's or our own.
+class RecordedEvent final : public ReadyPoint {
  public:
-  void wait(cudaEvent_t event) {
+  explicit RecordedEvent(cudaEvent_t event) : event_(event), is_own_(false) {}
+  /// Makes an event at the end of what is on a stream of the current device.
+  static std::shared_ptr<ReadyPoint> at_end_of(cudaStream_t stream) {
+    cudaEvent_t event = nullptr;
+    SKYRANK_CUDA_CALL(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    auto point = std::make_shared<RecordedEvent>(event);
+    point->is_own_ = true;
+    SKYRANK_CUDA_CALL(cudaEventRecord(event, stream));
+    return point;
+  }
+  ~RecordedEvent() override {
+    if (is_own_) (void)cudaEventDestroy(event_);
+  }
+  RecordedEvent(const RecordedEvent&) = delete;
+  RecordedEvent& operator=(const RecordedEvent&) = delete;
+
+  void wait() override {
     if (happened_.load(std::memory_order_relaxed)) return;
-    SKYRANK_CUDA_CALL(cudaEventSynchronize(event));
+    SKYRANK_CUDA_CALL(cudaEventSynchronize(event_));
     happened_.store(true, std::memory_order_relaxed);
   }
 
-  void hold(cudaEvent_t event) {
+  void hold() override {
     if (happened_.load(std::memory_order_relaxed)) return;
     const DeviceContext& device = DeviceContext::of_process();
     const CurrentDevice current(device.ordinal());
-    SKYRANK_CUDA_CALL(cudaStreamWaitEvent(device.stream(), event, 0));
+    SKYRANK_CUDA_CALL(cudaStreamWaitEvent(device.stream(), event_, 0));
   }
-
- private:
-  std::atomic<bool> happened_ = false;
-};
-
-class ProducersEvent final : public ReadyPoint {
- public:
-  explicit ProducersEvent(cudaEvent_t event) : event_(event) {}
-
-  void wait() override { waiting_.wait(event_); }
-  void hold() override { waiting_.hold(event_); }
 
  private:
   cudaEvent_t event_;
-  Waiting waiting_;
-};
-
-/// An event of our own. Its device is current when it is made.
-class EndOfStream final : public ReadyPoint {
- public:
-  explicit EndOfStream(cudaStream_t stream) {
-    SKYRANK_CUDA_CALL(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-    try {
-      SKYRANK_CUDA_CALL(cudaEventRecord(event_, stream));
-    } catch (...) {
-      (void)cudaEventDestroy(event_);
-      throw;
-    }
-  }
-  ~EndOfStream() override { (void)cudaEventDestroy(event_); }
-
-  void wait() override { waiting_.wait(event_); }
-  void hold() override { waiting_.hold(event_); }
-
- private:
-  cudaEvent_t event_ = nullptr;
-  Waiting waiting_;
+  bool is_own_;
+  std::atomic<bool> happened_ = false;
 };
 
 /// Copies values that lie next to each other on one device to the selected one, which is another.
@@ -130,7 +114,7 @@ std::optional<int> device_of(const void* memory) {
 }
 
 std::shared_ptr<ReadyPoint> ReadyPoint::at_event(void* event) {
-  return std::make_shared<ProducersEvent>(static_cast<cudaEvent_t>(event));
+  return std::make_shared<RecordedEvent>(static_cast<cudaEvent_t>(event));
 }
 
 std::shared_ptr<ReadyPoint> ReadyPoint::after_stream(void* stream, int ordinal) {
@@ -138,7 +122,7 @@ std::shared_ptr<ReadyPoint> ReadyPoint::after_stream(void* stream, int ordinal) 
   // The runtime's own name for the default stream, which not every version of it takes for an event.
   constexpr std::uintptr_t kLegacyDefault = 1;
   const bool is_default = reinterpret_cast<std::uintptr_t>(stream) == kLegacyDefault;
-  return std::make_shared<EndOfStream>(is_default ? nullptr : static_cast<cudaStream_t>(stream));
+  return RecordedEvent::at_end_of(is_default ? nullptr : static_cast<cudaStream_t>(stream));
 }
 
 std::shared_ptr<void> copy_borrowed(const BorrowedValues& values) {

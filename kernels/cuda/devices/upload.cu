@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstring>
-#include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,6 +65,21 @@ class Stager {
 
   /// Copies pieces until none is left. What it copied is there when it returns.
   void work(Job& job) {
+    try {
+      copy(job);
+    } catch (...) {
+      job.next_piece = job.pieces();  // the others need not go on
+      throw;
+    }
+  }
+
+ private:
+  struct Slot {
+    void* pinned = nullptr;
+    Event free;  ///< its last copy is done
+  };
+
+  void copy(Job& job) {
     const std::size_t each = job.values_of_piece();
     const std::size_t pieces = job.pieces();
     for (std::size_t piece = job.next_piece++; piece < pieces && !job.stop.stop_requested(); piece = job.next_piece++) {
@@ -81,12 +94,6 @@ class Stager {
     stream_.synchronize();
   }
 
- private:
-  struct Slot {
-    void* pinned = nullptr;
-    Event free;  ///< its last copy is done
-  };
-
   const Slot& free_slot(std::size_t bytes) {
     Slot& slot = slots_[turn_++ % slots_.size()];
     if (slot.pinned == nullptr) SKYRANK_CUDA_CALL(cudaMallocHost(&slot.pinned, bytes));
@@ -99,7 +106,7 @@ class Stager {
   std::size_t turn_ = 0;
 };
 
-/// The threads that stage for one device, beside the one that asks for an upload.
+/// Stages for one device.
 class StagingTeam {
  public:
   /// Its device is current.
@@ -111,84 +118,26 @@ class StagingTeam {
   /// Copies with up to `threads` threads, the caller's among them; one upload at a time. Its device is current.
   void copy(Job& job, std::size_t threads) {
     const std::lock_guard one(one_at_a_time_);
-    grow(threads - 1);
-    const std::size_t helpers = std::min(threads - 1, threads_.size());
-    {
-      const std::lock_guard lock(mutex_);
-      job_ = &job;
-      wanted_ = busy_ = helpers;
-      ++round_;
+    while (stagers_.size() < threads) stagers_.push_back(std::make_unique<Stager>());
+    std::vector<std::future<void>> others;
+    try {
+      for (std::size_t i = 1; i < threads; ++i) {
+        others.push_back(std::async(std::launch::async, [this, &job, i] {
+          const CurrentDevice current(ordinal_);
+          stagers_[i]->work(job);
+        }));
+      }
+    } catch (const std::system_error&) {  // threads that cannot be started are done without
     }
-    changed_.notify_all();
-    std::exception_ptr error = attempt(own_, job);
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return busy_ == 0; });
-    job_ = nullptr;
-    if (error == nullptr) error = std::exchange(error_, nullptr);
-    error_ = nullptr;
-    if (error != nullptr) std::rethrow_exception(error);
+    stagers_.front()->work(job);
+    for (std::future<void>& other : others) other.get();
   }
 
  private:
-  /// Threads that cannot be started are done without.
-  void grow(std::size_t helpers) {
-    while (threads_.size() < helpers) {
-      try {
-        threads_.emplace_back([this, number = threads_.size()] { serve(number); }).detach();
-      } catch (const std::system_error&) {
-        return;
-      }
-    }
-  }
-
-  /// The process may end while it waits: it is never joined, and the team is never destroyed.
-  void serve(std::size_t number) {
-    std::unique_ptr<Stager> stager;
-    std::size_t round = 0;
-    for (;;) {
-      Job* job = nullptr;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return job_ != nullptr && round_ != round && number < wanted_; });
-        round = round_;
-        job = job_;
-      }
-      std::exception_ptr error;
-      try {
-        const CurrentDevice current(ordinal_);
-        error = attempt(stager, *job);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      const std::lock_guard lock(mutex_);
-      if (error_ == nullptr) error_ = error;
-      if (--busy_ == 0) changed_.notify_all();
-    }
-  }
-
-  static std::exception_ptr attempt(std::unique_ptr<Stager>& stager, Job& job) {
-    try {
-      if (stager == nullptr) stager = std::make_unique<Stager>();
-      stager->work(job);
-    } catch (...) {
-      job.next_piece = job.pieces();  // the others need not go on
-      return std::current_exception();
-    }
-    return nullptr;
-  }
-
   const int ordinal_;
   const Stream stream_;
   std::mutex one_at_a_time_;
-  std::unique_ptr<Stager> own_;  // of whoever asks
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Job* job_ = nullptr;
-  std::size_t wanted_ = 0;  // helpers that the job is for
-  std::size_t busy_ = 0;    // of these, those that have not finished
-  std::size_t round_ = 0;   // number of the job
-  std::exception_ptr error_;
+  std::vector<std::unique_ptr<Stager>> stagers_;  // one for each thread
 };
 
 /// Returns the team of the current device, which is never destroyed: at the end of the process the driver may be gone
@@ -239,9 +188,7 @@ struct Uploaded {
   ~Uploaded() {
     try {
       const CurrentDevice current(device.ordinal());
-      const Event done;
-      done.record(device.stream());
-      done.hold(stream);
+      order_streams(device.stream(), stream);
     } catch (const Failure&) {  // the driver is gone
     }
   }

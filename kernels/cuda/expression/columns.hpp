@@ -8,6 +8,7 @@
 
 #include "kernels/common/column_scan.hpp"
 #include "kernels/common/expression.hpp"
+#include "kernels/common/host_device.hpp"
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
@@ -20,6 +21,9 @@ namespace skyrank::kernels::cuda::expression {
 struct DeviceRows {
   std::size_t n = 0;
   const RowId* ids = nullptr;  ///< in device memory; null: the identity
+
+  /// The row at a place of [0, n).
+  SKYRANK_HD RowId at(std::size_t place) const { return ids == nullptr ? static_cast<RowId>(place) : ids[place]; }
 };
 
 /// A program, and what it reads; pointers of `instructions` and `columns` are to device memory.
@@ -61,15 +65,6 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows);
 /// Keys of a column; `recipe` points to device memory.
 DeviceArray make_keys(const StoredColumn& column, const DeviceRows& rows, const KeyRecipe& recipe, KeyWidth width);
 
-/// Keys of all rows that a scan reads; of those that do not pass, one above all others.
-struct ScannedKeys {
-  DeviceArray keys;
-  KeyWidth width = KeyWidth::bytes8;
-  std::size_t passing = 0;  ///< rows
-};
-
-ScannedKeys scan_keys(const ColumnScan& scan, std::size_t n);
-
 /// The greatest of n keys; 0 of none.
 std::uint64_t greatest_key(const KeyColumn& keys, std::size_t n);
 
@@ -84,6 +79,10 @@ inline constexpr std::size_t kMaxParts = 64;
 
 /// Keys side by side, the first in the highest bits, 64 in all at most.
 DeviceArray pack_parts(std::span<const KeyPart> parts, std::size_t n, KeyWidth width);
+
+/// The same of some rows, to `packed` in the memory of a device, in the order of its stream.
+void pack_rows(std::span<const KeyPart> parts, const DeviceRows& rows, KeyWidth width, void* packed,
+               DeviceContext& device);
 
 /// The keys at `count` positions (of device memory), in that order.
 DeviceArray take_keys(const KeyColumn& keys, const std::int64_t* positions, std::size_t count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
@@ -20,44 +21,39 @@ namespace skyrank::kernels::cuda::expression {
 namespace {
 
 constexpr unsigned kThreads = StackPolicy::kThreads;
-constexpr unsigned kAll = 0xffffffffu;
-
-__device__ std::int64_t row_at(const RowId* ids, std::size_t place) {
-  return ids == nullptr ? static_cast<std::int64_t>(place) : ids[place];
-}
 
 /// Runs the program for every row, in rounds that all threads of a warp take part in; `store(place, value)` is called
 /// by all of them, for places beyond n too, with a value that is NULL.
 template <class Store>
-__device__ void for_rows(const Expression& expression, std::size_t n, const RowId* ids, unsigned* failed, Store store) {
+__device__ void for_rows(const Expression& expression, const DeviceRows& rows, unsigned* failed, Store store) {
   StackMachine machine(dynamic_shared<std::uint64_t>() + threadIdx.x, blockDim.x);
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  const std::size_t rounded = (n + 31) / 32 * 32;
+  const std::size_t rounded = (rows.n + 31) / 32 * 32;
   for (std::size_t place = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; place < rounded; place += stride) {
     RowValue value{0, false, false};
-    if (place < n) value = machine.run(expression, row_at(ids, place));
+    if (place < rows.n) value = machine.run(expression, rows.at(place));
     if (value.failed) *failed = 1;
     store(place, value);
   }
 }
 
 __device__ void store_votes(unsigned* words, std::size_t place, bool vote) {
-  const unsigned votes = __ballot_sync(kAll, vote);
+  const unsigned votes = __ballot_sync(kAllLanes, vote);
   if (threadIdx.x % 32 == 0) words[place / 32] = votes;
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) evaluate_rows(Expression expression, std::size_t n, const RowId* ids,
-                                                          T* values, unsigned* validity, unsigned* failed) {
-  for_rows(expression, n, ids, failed, [=](std::size_t place, const RowValue& value) {
-    if (place < n) values[place] = static_cast<T>(value.bits);
+__global__ void __launch_bounds__(kThreads)
+    evaluate_rows(Expression expression, DeviceRows rows, T* values, unsigned* validity, unsigned* failed) {
+  for_rows(expression, rows, failed, [=](std::size_t place, const RowValue& value) {
+    if (place < rows.n) values[place] = static_cast<T>(value.bits);
     store_votes(validity, place, value.valid);
   });
 }
 
 __global__ void __launch_bounds__(kThreads)
-    find_passing(Expression expression, std::size_t n, const RowId* ids, unsigned* passing, unsigned* failed) {
-  for_rows(expression, n, ids, failed, [=](std::size_t place, const RowValue& value) {
+    find_passing(Expression expression, DeviceRows rows, unsigned* passing, unsigned* failed) {
+  for_rows(expression, rows, failed, [=](std::size_t place, const RowValue& value) {
     store_votes(passing, place, value.valid && value.bits != 0);
   });
 }
@@ -92,7 +88,7 @@ __device__ void store_rows(unsigned* words, std::size_t place, std::size_t n, un
 template <class Form, class T>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     evaluate_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                   MachineRows rows, T* values, unsigned* validity, unsigned* failed) {
+                   DeviceRows rows, T* values, unsigned* validity, unsigned* failed) {
   for_rows_together<Form>(
       program, layout, rows, [&](const RowMachine<Form>& machine, std::size_t, std::size_t place, unsigned present) {
         const Numbers<Form>& number = machine.number();
@@ -112,7 +108,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
 template <class Form>
 __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
     find_passing_steps(const __grid_constant__ StepProgram program, const __grid_constant__ MachineLayout layout,
-                       MachineRows rows, unsigned* passing, unsigned* failed) {
+                       DeviceRows rows, unsigned* passing, unsigned* failed) {
   for_rows_together<Form>(program, layout, rows,
                           [&](const RowMachine<Form>& machine, std::size_t, std::size_t place, unsigned present) {
                             const Truths& truth = machine.truth();
@@ -131,14 +127,13 @@ __global__ void count_bits(const unsigned* words, std::size_t count, unsigned lo
 }
 
 /// A thread a row, so that a warp writes next to each other what passes of a word.
-__global__ void list_passing(const unsigned* words, const unsigned long long* before, std::size_t n, const RowId* ids,
-                             RowId* passing) {
+__global__ void list_passing(const unsigned* words, const unsigned long long* before, DeviceRows rows, RowId* passing) {
   const std::size_t place = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (place >= n) return;
+  if (place >= rows.n) return;
   const unsigned word = words[place / 32];
   const unsigned bit = 1u << (place % 32);
   if ((word & bit) == 0) return;
-  passing[before[place / 32] + static_cast<unsigned>(__popc(word & (bit - 1)))] = row_at(ids, place);
+  passing[before[place / 32] + static_cast<unsigned>(__popc(word & (bit - 1)))] = rows.at(place);
 }
 
 /// Values that the program has on its stack at most.
@@ -156,8 +151,7 @@ template <class... Parameters, class... Arguments>
 void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression& expression, std::size_t n,
          DeviceContext& device, Arguments... arguments) {
   const std::size_t shared_bytes = depth_of(expression) * kThreads * sizeof(std::uint64_t);
-  const std::size_t resident =
-      resident_blocks(kernel, kThreads, shared_bytes) * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = resident_blocks(kernel, kThreads, shared_bytes) * device.properties().multiprocessors;
   launch(name, kernel,
          {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads, .shared_bytes = shared_bytes},
          device.stream(), arguments...);
@@ -166,11 +160,10 @@ void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression
 template <class Form, class... Parameters, class... Arguments>
 void run_steps(const char* name, void (*kernel)(Parameters...), StepProgram program, std::size_t n,
                DeviceContext& device, Arguments... arguments) {
-  const MachineLayout layout = layout_of<Form>(program);
-  lay_out<Form>(program, layout);
+  const MachineLayout layout = lay_out<Form>(program);
   const std::size_t shared_bytes = layout.bytes;
-  const std::size_t resident = resident_blocks(kernel, kMachineThreads, shared_bytes) *
-                               static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident =
+      resident_blocks(kernel, kMachineThreads, shared_bytes) * device.properties().multiprocessors;
   launch(name, kernel,
          {.blocks = std::min(blocks_for(n, Form::kTile), resident),
           .threads = kMachineThreads,
@@ -185,12 +178,12 @@ void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expres
   if (auto program = steps_of(expression, Leaves::number)) {
     program->source = loaded.expression();
     with_form(*program, [&]<class Form>(Form) {
-      run_steps<Form>("evaluate_steps", evaluate_steps<Form, T>, *program, rows.n, device,
-                      MachineRows{rows.n, rows.ids}, values, validity, loaded.failed());
+      run_steps<Form>("evaluate_steps", evaluate_steps<Form, T>, *program, rows.n, device, rows, values, validity,
+                      loaded.failed());
     });
   } else {
-    run("evaluate_rows", evaluate_rows<T>, expression, rows.n, device, loaded.expression(), rows.n, rows.ids, values,
-        validity, loaded.failed());
+    run("evaluate_rows", evaluate_rows<T>, expression, rows.n, device, loaded.expression(), rows, values, validity,
+        loaded.failed());
   }
 }
 
@@ -200,12 +193,11 @@ void find_passing_rows(unsigned* passing, const DeviceExpression& condition, con
   if (auto program = steps_of(condition, Leaves::truth)) {
     program->source = loaded.expression();
     with_form(*program, [&]<class Form>(Form) {
-      run_steps<Form>("find_passing_steps", find_passing_steps<Form>, *program, rows.n, device,
-                      MachineRows{rows.n, rows.ids}, passing, loaded.failed());
+      run_steps<Form>("find_passing_steps", find_passing_steps<Form>, *program, rows.n, device, rows, passing,
+                      loaded.failed());
     });
   } else {
-    run("find_passing", find_passing, condition, rows.n, device, loaded.expression(), rows.n, rows.ids, passing,
-        loaded.failed());
+    run("find_passing", find_passing, condition, rows.n, device, loaded.expression(), rows, passing, loaded.failed());
   }
 }
 
@@ -247,14 +239,11 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
     find_passing_rows(bits.data(), condition, rows, loaded, device);
     launch("count_bits", count_bits, {.blocks = blocks_for(words + 1, 256), .threads = 256}, device.stream(),
            bits.data(), words, before.data());
-    std::size_t bytes = 0;
-    SKYRANK_CUDA_CALL(
-        cub::DeviceScan::ExclusiveSum(nullptr, bytes, before.data(), before.data(), words + 1, device.stream()));
-    const auto temporary = device.allocate<std::byte>(bytes);
-    SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveSum(temporary.data(), bytes, before.data(), before.data(), words + 1,
-                                                    device.stream()));
-    SKYRANK_CUDA_CALL(
-        cudaMemcpyAsync(&total, before.data() + words, sizeof(total), cudaMemcpyDeviceToHost, device.stream()));
+    with_temporary(device, [&](void* temporary, std::size_t& bytes) {
+      SKYRANK_CUDA_CALL(
+          cub::DeviceScan::ExclusiveSum(temporary, bytes, before.data(), before.data(), words + 1, device.stream()));
+    });
+    total = value_at(before.data() + words, device);
     passing.failed = loaded.any_failed();
   }
   passing.n = static_cast<std::size_t>(total);
@@ -262,7 +251,7 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
   passing.ids = DeviceArray(passing.n * sizeof(RowId));
   const Lease lease(device);
   launch("list_passing", list_passing, {.blocks = blocks_for(rows.n, 256), .threads = 256}, device.stream(),
-         bits.data(), before.data(), rows.n, rows.ids, static_cast<RowId*>(passing.ids.data()));
+         bits.data(), before.data(), rows, static_cast<RowId*>(passing.ids.data()));
   return passing;
 }
 

@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 
 #include "kernels/common/with_key.hpp"
-#include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/kernel/load_once.cuh"
+#include "kernels/cuda/device/calls.hpp"
+#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/policy.hpp"
@@ -17,11 +15,6 @@ namespace {
 
 constexpr unsigned kThreads = KeyPolicy::kThreads;
 constexpr unsigned kRows = KeyPolicy::kRows;
-constexpr unsigned kAll = 0xffffffffu;
-
-__device__ std::int64_t row_at(const RowId* ids, std::size_t place) {
-  return ids == nullptr ? static_cast<std::int64_t>(place) : ids[place];
-}
 
 /// Calls `body(place)` for all of [0, n), neighbours for neighbouring threads.
 template <class Body>
@@ -59,115 +52,43 @@ struct SharedRange {
   unsigned any_null;
 };
 
-/// Adds the values of a warp, in the order of `ordered`, to the range.
-__device__ void add_values(unsigned long long lowest, unsigned long long highest, bool any_value, SharedRange* range) {
-  for (unsigned distance = 16; distance > 0; distance /= 2) {
-    lowest = min(lowest, __shfl_down_sync(kAll, lowest, distance));
-    highest = max(highest, __shfl_down_sync(kAll, highest, distance));
-  }
-  any_value = __any_sync(kAll, any_value) != 0;
-  if (threadIdx.x % 32 != 0 || !any_value) return;
-  atomicMin(&range->lowest, lowest);
-  atomicMax(&range->highest, highest);
-  range->any_value = 1;
-}
-
-__global__ void __launch_bounds__(kThreads)
-    find_range(StoredColumn column, std::size_t n, const RowId* ids, SharedRange* range) {
+__global__ void __launch_bounds__(kThreads) find_range(StoredColumn column, DeviceRows rows, SharedRange* range) {
   const bool with_sign = is_signed(column.stored);
-  unsigned long long lowest = ~0ull;
-  unsigned long long highest = 0;
+  std::uint64_t lowest = ~std::uint64_t{0};
+  std::uint64_t highest = 0;
   bool any_value = false;
   bool any_null = false;
-  for_places(n, [&](std::size_t place) {
-    const std::int64_t row = row_at(ids, place);
+  for_places(rows.n, [&](std::size_t place) {
+    const std::int64_t row = rows.at(place);
     if (!is_valid(column, row)) {
       any_null = true;
       return;
     }
-    const unsigned long long value = ordered(stored_bits(column, row), with_sign);
+    const std::uint64_t value = ordered(stored_bits(column, row), with_sign);
     lowest = min(lowest, value);
     highest = max(highest, value);
     any_value = true;
   });
-  add_values(lowest, highest, any_value, range);
   if (any_null) range->any_null = 1;
-}
-
-/// Integers that one load of 16 bytes brings.
-template <class T>
-struct alignas(16) Loaded {
-  T values[16 / sizeof(T)];
-};
-
-template <class T>
-constexpr T kLeast = std::numeric_limits<T>::lowest();
-template <class T>
-constexpr T kGreatest = std::numeric_limits<T>::max();
-
-/// The range of a whole column without NULLs, aligned to 16 bytes.
-template <class T>
-__global__ void __launch_bounds__(kThreads) find_range_of_all(const T* values, std::size_t n, SharedRange* range) {
-  constexpr std::size_t kLoaded = 16 / sizeof(T);
-  T lowest = kGreatest<T>;
-  T highest = kLeast<T>;
-  const auto take = [&](T value) {
-    lowest = min(lowest, value);
-    highest = max(highest, value);
-  };
-  const std::size_t loads = n / kLoaded;
-  const std::size_t tile = std::size_t{kThreads} * kRows;
-  for (std::size_t first = blockIdx.x * tile; first < loads; first += gridDim.x * tile) {
-    Loaded<T> loaded[kRows];
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      const std::size_t load = min(first + i * kThreads + threadIdx.x, loads - 1);
-      loaded[i] = with_bits_of<Loaded<T>>(load_once(reinterpret_cast<const uint4*>(values) + load));
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-#pragma unroll
-      for (std::size_t j = 0; j < kLoaded; ++j) take(loaded[i].values[j]);
-    }
-  }
-  const std::size_t rest = loads * kLoaded + threadIdx.x;
-  if (blockIdx.x == 0 && rest < n) take(values[rest]);
-  constexpr bool kWithSign = std::is_signed_v<T>;
-  const bool any_value = lowest <= highest;
-  add_values(any_value ? ordered(static_cast<std::uint64_t>(lowest), kWithSign) : ~0ull,
-             any_value ? ordered(static_cast<std::uint64_t>(highest), kWithSign) : 0, any_value, range);
-}
-
-/// Calls `f(T{})` with the type of stored integers; returns false where values are none.
-template <class F>
-bool with_integer(Stored stored, const F& f) {
-  switch (stored) {
-    case Stored::int8: f(std::int8_t{}); break;
-    case Stored::int16: f(std::int16_t{}); break;
-    case Stored::int32: f(std::int32_t{}); break;
-    case Stored::int64: f(std::int64_t{}); break;
-    case Stored::uint8: f(std::uint8_t{}); break;
-    case Stored::uint16: f(std::uint16_t{}); break;
-    case Stored::uint32: f(std::uint32_t{}); break;
-    case Stored::uint64: f(std::uint64_t{}); break;
-    default: return false;
-  }
-  return true;
+  lowest = least_of_warp(lowest);
+  highest = ~least_of_warp(~highest);
+  any_value = __any_sync(kAllLanes, any_value) != 0;
+  if (threadIdx.x % kLanes != 0 || !any_value) return;
+  atomicMin(&range->lowest, static_cast<unsigned long long>(lowest));
+  atomicMax(&range->highest, static_cast<unsigned long long>(highest));
+  range->any_value = 1;
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
-    encode(StoredColumn column, std::size_t n, const RowId* ids, KeyRecipe recipe, Key* keys) {
-  for_places(n, [&](std::size_t place) { keys[place] = static_cast<Key>(recipe(column, row_at(ids, place))); });
+__global__ void __launch_bounds__(kThreads) encode(StoredColumn column, DeviceRows rows, KeyRecipe recipe, Key* keys) {
+  for_places(rows.n, [&](std::size_t place) { keys[place] = static_cast<Key>(recipe(column, rows.at(place))); });
 }
 
 __global__ void __launch_bounds__(kThreads) find_greatest(KeyColumn keys, std::size_t n, unsigned long long* greatest) {
-  unsigned long long mine = 0;
-  for_places(n, [&](std::size_t row) { mine = max(mine, static_cast<unsigned long long>(key_at(keys, row))); });
-  for (unsigned distance = 16; distance > 0; distance /= 2) {
-    mine = max(mine, __shfl_down_sync(kAll, mine, distance));
-  }
-  if (threadIdx.x % 32 == 0) atomicMax(greatest, mine);
+  std::uint64_t mine = 0;
+  for_places(n, [&](std::size_t row) { mine = max(mine, key_at(keys, row)); });
+  mine = ~least_of_warp(~mine);
+  if (threadIdx.x % kLanes == 0) atomicMax(greatest, static_cast<unsigned long long>(mine));
 }
 
 struct Parts {
@@ -176,14 +97,16 @@ struct Parts {
 };
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads) pack(const __grid_constant__ Parts parts, std::size_t n, Key* packed) {
-  for_places(n, [&](std::size_t row) {
+__global__ void __launch_bounds__(kThreads)
+    pack(const __grid_constant__ Parts parts, const DeviceRows rows, Key* packed) {
+  for_places(rows.n, [&](std::size_t place) {
+    const auto row = static_cast<std::size_t>(rows.at(place));
     std::uint64_t key = 0;
     for (int i = 0; i < parts.count; ++i) {
       const KeyPart& part = parts.parts[i];
       key = (part.bits == 64 ? 0 : key << part.bits) | key_at(part.column, row);
     }
-    packed[row] = static_cast<Key>(key);
+    packed[place] = static_cast<Key>(key);
   });
 }
 
@@ -194,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 Grid grid_for(std::size_t n, const DeviceContext& device) {
-  const std::size_t resident = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = 8 * device.properties().multiprocessors;
   return {.blocks = std::min(blocks_for(n, std::size_t{kThreads} * kRows), resident), .threads = kThreads};
 }
 
@@ -218,25 +141,14 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows) {
   const auto memory = device.allocate<SharedRange>(1);
   SharedRange range{~0ull, 0, 0, 0};
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
-  const bool reads_all = rows.ids == nullptr && column.validity == nullptr &&
-                         reinterpret_cast<std::uintptr_t>(column.values) % sizeof(uint4) == 0;
-  const auto find_all = [&]<class T>(T) {
-    const Grid grid = grid_for(blocks_for(rows.n * sizeof(T), sizeof(uint4)), device);
-    launch("find_range_of_all", find_range_of_all<T>, grid, device.stream(), static_cast<const T*>(column.values),
-           rows.n, memory.data());
-  };
-  if (!reads_all || !with_integer(column.stored, find_all)) {
-    launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows.n, rows.ids,
-           memory.data());
-  }
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&range, memory.data(), sizeof(range), cudaMemcpyDeviceToHost, device.stream()));
-  device.synchronize();
+  launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows, memory.data());
+  range = value_at(memory.data(), device);
   return {range.lowest, range.highest, range.any_value != 0, range.any_null != 0};
 }
 
 DeviceArray make_keys(const StoredColumn& column, const DeviceRows& rows, const KeyRecipe& recipe, KeyWidth width) {
   return filled(rows.n, width, [&]<class Key>(Key* keys, const Grid& grid, cudaStream_t stream) {
-    launch("encode", encode<Key>, grid, stream, column, rows.n, rows.ids, recipe, keys);
+    launch("encode", encode<Key>, grid, stream, column, rows, recipe, keys);
   });
 }
 
@@ -245,21 +157,27 @@ std::uint64_t greatest_key(const KeyColumn& keys, std::size_t n) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const auto memory = device.allocate<unsigned long long>(1);
-  unsigned long long greatest = 0;
   SKYRANK_CUDA_CALL(cudaMemsetAsync(memory.data(), 0, memory.bytes(), device.stream()));
   launch("find_greatest", find_greatest, grid_for(n, device), device.stream(), keys, n, memory.data());
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(&greatest, memory.data(), sizeof(greatest), cudaMemcpyDeviceToHost, device.stream()));
-  device.synchronize();
-  return greatest;
+  return value_at(memory.data(), device);
+}
+
+void pack_rows(std::span<const KeyPart> parts, const DeviceRows& rows, KeyWidth width, void* packed,
+               DeviceContext& device) {
+  Parts all{};
+  for (const KeyPart& part : parts) all.parts[all.count++] = part;
+  with_key(width, [&]<class Key>(Key) {
+    launch("pack", pack<Key>, grid_for(rows.n, device), device.stream(), all, rows, static_cast<Key*>(packed));
+  });
 }
 
 DeviceArray pack_parts(std::span<const KeyPart> parts, std::size_t n, KeyWidth width) {
-  Parts all{};
-  for (const KeyPart& part : parts) all.parts[all.count++] = part;
-  return filled(n, width, [&]<class Key>(Key* packed, const Grid& grid, cudaStream_t stream) {
-    launch("pack", pack<Key>, grid, stream, all, n, packed);
-  });
+  DeviceArray packed(n * static_cast<std::size_t>(width));
+  if (n == 0) return packed;
+  DeviceContext& device = DeviceContext::of_process();
+  const Lease lease(device);
+  pack_rows(parts, {.n = n}, width, packed.data(), device);
+  return packed;
 }
 
 DeviceArray take_keys(const KeyColumn& keys, const std::int64_t* positions, std::size_t count) {

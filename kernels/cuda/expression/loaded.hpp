@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::kernels::cuda::expression {
@@ -37,12 +37,7 @@ class LoadedExpression {
     return reinterpret_cast<unsigned*>(memory_.data() + count_ * sizeof(Instruction) + column_bytes_);
   }
   /// Waits for the stream.
-  bool any_failed() const {
-    unsigned word = 0;
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&word, failed(), sizeof(word), cudaMemcpyDeviceToHost, device_.stream()));
-    device_.synchronize();
-    return word != 0;
-  }
+  bool any_failed() const { return value_at(failed(), device_) != 0; }
 
  private:
   template <class T>

@@ -105,9 +105,10 @@ inline Common common_of(const Step& step) {
   return Common::none;
 }
 
-/// Tells a program's steps where things are, and which they are.
+/// Lays a program out, and tells its steps where things are, and which they are.
 template <class Form>
-void lay_out(StepProgram& program, const MachineLayout& layout) {
+MachineLayout lay_out(StepProgram& program) {
+  const MachineLayout layout = layout_of<Form>(program);
   for (int i = 0; i < program.step_count; ++i) {
     Step& step = program.steps[i];
     step.marks |= static_cast<std::uint8_t>(static_cast<unsigned>(common_of(step)) << Step::kCommonShift);
@@ -130,18 +131,14 @@ void lay_out(StepProgram& program, const MachineLayout& layout) {
     }
     step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;
   }
+  return layout;
 }
 
-/// Returns true if there is shared memory for enough blocks of eight rows a thread; otherwise four are better.
-template <class Form>
-bool has_room(const StepProgram& program) {
-  return layout_of<Form>(program).bytes <= MachinePolicy::kMaxBytes;
-}
-
-/// `f(form)` for the form that a program runs in.
+/// `f(form)` for the form that a program runs in: of four rows a thread where there is not shared memory for enough
+/// blocks of eight.
 template <class F>
 decltype(auto) with_form(const StepProgram& program, F f) {
-  if (program.fails || !has_room<NullsForm>(program)) return f(CarefulForm{});
+  if (program.fails || layout_of<NullsForm>(program).bytes > MachinePolicy::kMaxBytes) return f(CarefulForm{});
   return program.nulls ? f(NullsForm{}) : f(PlainForm{});
 }
 

@@ -29,12 +29,6 @@ struct Truths {
   unsigned failed;
 };
 
-/// The rows of a table, all or listed.
-struct MachineRows {
-  std::size_t n;
-  const RowId* ids;  ///< null: all
-};
-
 /// A thread's words of shared memory: the values of its rows, in stages, and the slots of a program. A thread reads
 /// only what it has copied itself, so that nothing waits for other threads.
 template <class Form>
@@ -56,7 +50,7 @@ class MachineMemory {
   __device__ static std::size_t first_place(std::size_t tile) { return tile + threadIdx.x * kPartRows; }
 
   /// Bits for the rows from `place` on that are there.
-  __device__ static unsigned present(const MachineRows& rows, std::size_t place) {
+  __device__ static unsigned present(const DeviceRows& rows, std::size_t place) {
     if (place_of(place, kRows - 1) < rows.n) return Form::kAll;
     unsigned there = 0;
 #pragma unroll 1
@@ -64,13 +58,9 @@ class MachineMemory {
     return there;
   }
 
-  __device__ static std::int64_t row_at(const MachineRows& rows, std::size_t place) {
-    return rows.ids == nullptr ? static_cast<std::int64_t>(place) : rows.ids[place];
-  }
-
   /// Begins to copy the values of a block's rows from `tile` on, of which those that are there count. Blocks decide as
   /// a whole which way they go, so that the compiler knows that a warp stays together.
-  __device__ void fetch(const MachineRows& rows, std::size_t tile, unsigned stage) const {
+  __device__ void fetch(const DeviceRows& rows, std::size_t tile, unsigned stage) const {
     fetch_columns(rows, tile, 0, program_.first_columns, stage);
     end_copies();
   }
@@ -84,21 +74,21 @@ class MachineMemory {
   __device__ std::size_t place() const { return place_; }
 
   /// Copies what the program's later part reads.
-  __device__ void fetch_rest(const MachineRows& rows, std::size_t tile) const {
+  __device__ void fetch_rest(const DeviceRows& rows, std::size_t tile) const {
     if (program_.first_columns >= program_.column_count) return;
     fetch_columns(rows, tile, program_.first_columns, program_.column_count, 0);
     end_copies();
     wait_for_copies<0>();
   }
   /// NULLs that were left.
-  __device__ void take_nulls_left(const MachineRows& rows, unsigned& valid) {
+  __device__ void take_nulls_left(const DeviceRows& rows, unsigned& valid) {
     if (!without_nulls_) return;
     without_nulls_ = false;
     for (int c = 0; c < program_.first_columns; ++c) valid &= valid_of(rows, program_.columns[c]);
   }
 
   /// A bit for each row where a column has no NULL.
-  __device__ unsigned valid_of(const MachineRows& rows, const StoredColumn& column) const {
+  __device__ unsigned valid_of(const DeviceRows& rows, const StoredColumn& column) const {
     if (column.validity == nullptr || without_nulls_) return Form::kAll;
     unsigned valid = 0;
     if (rows.ids == nullptr) {
@@ -211,7 +201,7 @@ class MachineMemory {
   /// NULLs and failures of a slot's numbers.
   __device__ unsigned& marks(unsigned slot) const { return word(slot + 2 * kParts * kWordStride).x; }
 
-  __device__ void fetch_columns(const MachineRows& rows, std::size_t tile, int begin, int end, unsigned stage) const {
+  __device__ void fetch_columns(const DeviceRows& rows, std::size_t tile, int begin, int end, unsigned stage) const {
     const std::size_t place = first_place(tile);
     if (rows.ids == nullptr && tile + Form::kTile <= rows.n && layout_.narrow) {
       for (int c = begin; c < end; ++c) {
@@ -249,7 +239,7 @@ class MachineMemory {
     }
   }
 
-  __device__ void fetch_some(const MachineRows& rows, std::size_t place, const StoredColumn& column, int c,
+  __device__ void fetch_some(const DeviceRows& rows, std::size_t place, const StoredColumn& column, int c,
                              unsigned stage) const {
     const auto* const from = static_cast<const std::byte*>(column.values);
     const bool wide = is_wide(column);
@@ -257,7 +247,7 @@ class MachineMemory {
     for (unsigned i = 0; i < kRows; ++i) {
       const std::size_t there = place_of(place, i);
       if (there >= rows.n) continue;
-      const std::int64_t row = row_at(rows, there);
+      const std::int64_t row = rows.at(there);
       std::byte* const to =
           shared_ + layout_.first[c] + stage * layout_.of_stage + (wide ? i / 2 : i / 4) * kWordStride;
       if (wide) {

@@ -42,13 +42,13 @@ struct MachineTiles {
 
 /// Returns the tiles of this block if all blocks of a grid share them.
 template <class Form>
-__device__ MachineTiles tiles_of_all_blocks(const MachineRows& rows) {
+__device__ MachineTiles tiles_of_all_blocks(const DeviceRows& rows) {
   return {blockIdx.x, gridDim.x, static_cast<unsigned>((rows.n + Form::kTile - 1) / Form::kTile)};
 }
 
 /// Begins to copy the rows of one of a block's tiles into a stage, none after the last one.
 template <class Form>
-__device__ void fetch_tile(const RowMachine<Form>& machine, const MachineRows& rows, const MachineTiles& tiles,
+__device__ void fetch_tile(const RowMachine<Form>& machine, const DeviceRows& rows, const MachineTiles& tiles,
                            unsigned number, unsigned stage) {
   if (number < tiles.end)
     machine.memory().fetch(rows, tiles.begin<Form>(number), stage);
@@ -58,7 +58,7 @@ __device__ void fetch_tile(const RowMachine<Form>& machine, const MachineRows& r
 
 /// Begins to copy a block's first rows.
 template <class Form>
-__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
+__device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout& layout, const DeviceRows& rows,
                             const MachineTiles& tiles) {
 #pragma unroll 1
   for (unsigned stage = 0; stage + 1 < layout.stages; ++stage) {
@@ -69,7 +69,7 @@ __device__ void fetch_first(const RowMachine<Form>& machine, const MachineLayout
 /// Runs the first part of the program for every row, `body(tile, place)` for those of a thread in a tile, the first of
 /// which is at `place`; not all may be there. All lanes of a warp take part. The first rows are on their way.
 template <class Form, class Body>
-__device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const MachineRows& rows,
+__device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout& layout, const DeviceRows& rows,
                                  const MachineTiles& tiles, Body body) {
   const unsigned stages = layout.stages;
   const unsigned ahead = (stages - 1) * tiles.stride;
@@ -86,7 +86,7 @@ __device__ void for_rows_fetched(RowMachine<Form>& machine, const MachineLayout&
 
 /// The same from the beginning, with `body(machine, tile, place, present)`: bits of `present` say which rows are there.
 template <class Form, class Body>
-__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const MachineRows& rows,
+__device__ void for_rows_together(const StepProgram& program, const MachineLayout& layout, const DeviceRows& rows,
                                   Body body) {
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
   const MachineTiles tiles = tiles_of_all_blocks<Form>(rows);

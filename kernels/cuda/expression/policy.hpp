@@ -33,10 +33,4 @@ struct KeyPolicy {
   static constexpr unsigned kRows = 4;  ///< rows of a thread whose loads are under way at a time
 };
 
-/// The kernel that makes keys of a filter and a weighted sum.
-struct ScanKeysPolicy {
-  static constexpr unsigned kThreads = 256;
-  static constexpr unsigned kBlocks = 2;  ///< blocks of a multiprocessor; loads of eight columns need these registers
-};
-
 }  // namespace skyrank::kernels::cuda::expression

@@ -44,13 +44,13 @@ class RowMachine {
 
   /// Runs the first part of the program for the rows that were fetched for `stage`; of rows that are not there values
   /// mean nothing.
-  __device__ void run(const MachineRows& rows, std::size_t tile, unsigned stage) {
+  __device__ void run(const DeviceRows& rows, std::size_t tile, unsigned stage) {
     memory_.start(tile, stage);
     run_steps(rows, 0, program_.first_steps);
   }
 
   /// Then the rest, for which what it reads is copied only now.
-  __device__ void run_rest(const MachineRows& rows, std::size_t tile) {
+  __device__ void run_rest(const DeviceRows& rows, std::size_t tile) {
     memory_.fetch_rest(rows, tile);
     if constexpr (Form::kNulls) memory_.take_nulls_left(rows, number_.valid);
     run_steps(rows, program_.first_steps, program_.step_count);
@@ -83,7 +83,7 @@ class RowMachine {
   }
 
   /// Conditions test one column after another: finding out what comes next costs less there.
-  __device__ void run_steps(const MachineRows& rows, int begin, int end) {
+  __device__ void run_steps(const DeviceRows& rows, int begin, int end) {
     if (begin == end) return;
     uint2 head = head_of(begin);
     for (int i = begin; i < end;) {
@@ -105,7 +105,7 @@ class RowMachine {
   __device__ unsigned staged_at(const Now& step) const { return memory_.staged_at(step.slot(), step.where()); }
 
   /// The operand, in its evaluation type; not one from a slot.
-  __device__ void take_operand(const MachineRows& rows, const Now& step, Values& values) const {
+  __device__ void take_operand(const DeviceRows& rows, const Now& step, Values& values) const {
     if constexpr (Form::kNulls) {
       values.valid = step.flag() ? 0 : Form::kAll;
       if constexpr (Form::kFails) values.failed = 0;
@@ -134,13 +134,13 @@ class RowMachine {
 
   /// Calls f with the number and a column of float32.
   template <class F>
-  __device__ void with_floats(const MachineRows& rows, const Now& step, F f) {
+  __device__ void with_floats(const DeviceRows& rows, const Now& step, F f) {
     Values right;
     memory_.template take_staged<float>(staged_at(step), right, [](float value) { return static_cast<double>(value); });
     if constexpr (Form::kNulls) number_.valid &= memory_.valid_of(rows, program_.columns[step.slot()]);
     each([&](unsigned i) { return right.values[i]; }, f);
   }
-  __device__ void load_floats(const MachineRows& rows, const Now& step) {
+  __device__ void load_floats(const DeviceRows& rows, const Now& step) {
     memory_.template take_staged<float>(staged_at(step), number_,
                                         [](float value) { return static_cast<double>(value); });
     if constexpr (Form::kNulls) number_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
@@ -148,13 +148,13 @@ class RowMachine {
   }
   /// The number becomes what `make` makes of a column of float32.
   template <class Make>
-  __device__ void load_made(const MachineRows& rows, const Now& step, Make make) {
+  __device__ void load_made(const DeviceRows& rows, const Now& step, Make make) {
     memory_.template take_staged<float>(staged_at(step), number_,
                                         [&](float value) { return make(static_cast<double>(value)); });
     if constexpr (Form::kNulls) number_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) number_.failed = 0;
   }
-  __device__ void load_lesser(const MachineRows& rows, const Now& step) {
+  __device__ void load_lesser(const DeviceRows& rows, const Now& step) {
     const auto other = static_cast<unsigned>(step.whole->bits);
     const unsigned left = staged_at(step);
     const unsigned right = memory_.staged_at(other, static_cast<unsigned>(step.whole->upper));
@@ -185,7 +185,7 @@ class RowMachine {
     each([&](unsigned i) { return left.values[i]; }, [](double b, double a) { return kernels::detail::sum_of(a, b); });
   }
 
-  __device__ void take(const MachineRows& rows, const Now& step) {
+  __device__ void take(const DeviceRows& rows, const Now& step) {
     const auto product = [](double a, double b) { return kernels::detail::product_of(a, b); };
     switch (step.common()) {
       case Common::none: return take_any(rows, step);
@@ -212,7 +212,7 @@ class RowMachine {
     }
   }
 
-  __device__ void take_any(const MachineRows& rows, const Now& step) {
+  __device__ void take_any(const DeviceRows& rows, const Now& step) {
     switch (step.act()) {
       case Act::load: return take_operand(rows, step, number_);
       case Act::save: return memory_.save(step.where(), number_);
@@ -371,7 +371,7 @@ class RowMachine {
     set_truth(truths ^ (step.flag() ? Form::kAll : 0));
   }
 
-  __device__ void test(const MachineRows& rows, const Now& step) {
+  __device__ void test(const DeviceRows& rows, const Now& step) {
     const Step& range = *step.whole;
     const unsigned where = staged_at(step);
     switch (step.from()) {
@@ -385,7 +385,7 @@ class RowMachine {
   }
 
   /// `inside`: a bit for each row whose value lies within the bounds.
-  __device__ void test(const MachineRows& rows, const Now& step, unsigned inside) {
+  __device__ void test(const DeviceRows& rows, const Now& step, unsigned inside) {
     const Truths left = truth_;
     truth_.bits = inside ^ (step.flag() ? Form::kAll : 0);
     if constexpr (Form::kNulls) truth_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
@@ -459,7 +459,7 @@ class RowMachine {
     memory_.take_slot(from, values);
     choose(values);
   }
-  __device__ void choose_operand(const MachineRows& rows, const Now& step) {
+  __device__ void choose_operand(const DeviceRows& rows, const Now& step) {
     Values values;
     take_operand(rows, step, values);
     choose(values);
@@ -507,7 +507,7 @@ class RowMachine {
     }
   }
 
-  __device__ void read(const MachineRows& rows, const Now& step) {
+  __device__ void read(const DeviceRows& rows, const Now& step) {
     if constexpr (Form::kFails) {
       number_ = {};
       const unsigned there = memory_.present(rows, memory_.place());
@@ -515,8 +515,7 @@ class RowMachine {
 #pragma unroll
       for (unsigned i = 0; i < kRows; ++i) {
         if ((there >> i & 1) == 0) continue;
-        set_row(number_, i,
-                detail::read(how, program_.source.columns, memory_.row_at(rows, memory_.place_of(memory_.place(), i))));
+        set_row(number_, i, detail::read(how, program_.source.columns, rows.at(memory_.place_of(memory_.place(), i))));
       }
     }
   }

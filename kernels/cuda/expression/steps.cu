@@ -16,39 +16,9 @@
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-bool is_truth(Act act) {
-  switch (act) {
-    case Act::equal:
-    case Act::not_equal:
-    case Act::less:
-    case Act::less_equal:
-    case Act::more:
-    case Act::more_equal:
-    case Act::between:
-    case Act::test:
-    case Act::and_test:
-    case Act::or_test:
-    case Act::logical_and:
-    case Act::logical_or:
-    case Act::logical_not:
-    case Act::is_null:
-    case Act::to_truth: return true;
-    default: break;
-  }
-  return false;
-}
+bool is_truth(Act act) { return act >= Act::equal && act <= Act::to_truth; }
 
-bool takes_truths(Act act) {
-  switch (act) {
-    case Act::and_test:
-    case Act::or_test:
-    case Act::logical_and:
-    case Act::logical_or:
-    case Act::logical_not: return true;
-    default: break;
-  }
-  return false;
-}
+bool takes_truths(Act act) { return act >= Act::and_test && act <= Act::logical_not; }
 
 bool may_fail(const Step& step) {
   const bool calculates = step.act == Act::add || step.act == Act::subtract || step.act == Act::multiply;
@@ -147,24 +117,9 @@ std::optional<Step> test_of(const Step& load, const Step& comparison) {
 /// Returns true if a step leaves NULL if one of its operands is NULL, and otherwise a number.
 bool keeps_nulls(const Step& step) {
   const bool is_null = step.from == From::constant && (step.marks & Step::kFlag) != 0;
-  switch (step.act) {
-    case Act::load:
-    case Act::add:
-    case Act::subtract:
-    case Act::multiply:
-    case Act::divide:
-    case Act::lesser:
-    case Act::greater: return !is_null;
-    case Act::to_float:
-    case Act::negate:
-    case Act::absolute:
-    case Act::square:
-    case Act::square_root:
-    case Act::round_down:
-    case Act::round_up: return true;
-    default: break;
-  }
-  return false;
+  const bool is_binary = step.act >= Act::add && step.act <= Act::greater;
+  const bool is_unary = step.act >= Act::to_float && step.act <= Act::round_up;
+  return is_unary || ((is_binary || step.act == Act::load) && !is_null);
 }
 
 /// An operation of the program: what it does to the values that it takes off the stack, with one that it leaves there.

@@ -11,7 +11,9 @@
 // is settled here: the last number and the last truth are in registers, numbers and truths below them in slots.
 namespace skyrank::kernels::cuda::expression {
 
-/// The effect of a step on the number and the truth that are in registers.
+/// The effect of a step on the number and the truth that are in registers. Those of a kind stand side by side: from
+/// `add` to `greater` two numbers make one, from `equal` to `to_truth` what is left is a truth, from `and_test` to
+/// `logical_not` one is taken, and from `to_float` to `round_up` a float makes another.
 enum class Act : std::uint8_t {
   load,  ///< the operand becomes the number
   save,  ///< the number goes into a slot

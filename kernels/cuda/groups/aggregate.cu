@@ -5,6 +5,7 @@
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/groups/policy.hpp"
@@ -68,17 +69,7 @@ struct Bounds {
 
   /// The partition of a position.
   __device__ unsigned find(std::size_t position) const {
-    unsigned begin = 0;
-    unsigned end = count;
-    while (end - begin > 1) {
-      const unsigned middle = begin + (end - begin) / 2;
-      if (starts[middle] <= position) {
-        begin = middle;
-      } else {
-        end = middle;
-      }
-    }
-    return begin;
+    return first_where(1u, count, [&](unsigned i) { return starts[i] > position; }) - 1;
   }
 
   __device__ bool ends_before(unsigned partition, std::size_t position) const {
@@ -135,7 +126,7 @@ DeviceArray total_integers(const StoredColumn& column, const expression::DeviceR
   auto* const there = static_cast<IntegerTotal*>(totals.data());
   launch("clear_totals", clear_totals, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, device.stream(),
          there, count);
-  const std::size_t resident = AggregatePolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = AggregatePolicy::kBlocks * device.properties().multiprocessors;
   const std::size_t rows_of_block = kRowsOfWarp * (kThreads / kLanes);
   const Grid grid{.blocks = std::min(blocks_for(rows.n, rows_of_block), resident), .threads = kThreads};
   const Bounds bounds{static_cast<const std::uint32_t*>(partitions.starts.data()), static_cast<unsigned>(count)};

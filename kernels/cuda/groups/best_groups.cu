@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "kernels/common/host_device.hpp"
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
-#include "kernels/cuda/groups/calls.hpp"
-#include "kernels/cuda/groups/place_in_list.cuh"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/groups/policy.hpp"
 
 // The values of groups become keys, which are sorted for the k-th of them: groups are few beside the rows.
@@ -59,15 +59,13 @@ __global__ void __launch_bounds__(kThreads)
   if (i < groups.count) keys[i] = key_of(groups, value, list[i]);
 }
 
-/// Lists the places of keys up to the k-th one, in any order.
-__global__ void __launch_bounds__(kThreads)
-    list_keys(const std::uint64_t* keys, std::size_t n, const std::uint64_t* last, unsigned* count,
-              std::uint32_t* places) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
-  const bool stays = i < n && keys[i] <= *last;
-  const unsigned at = place_in_list(stays, count);
-  if (stays) places[at] = static_cast<std::uint32_t>(i);
-}
+/// Holds for the places of keys up to one.
+struct IsUpTo {
+  const std::uint64_t* keys;
+  std::uint64_t last;
+
+  SKYRANK_HD std::uint32_t operator()(std::size_t i) const { return keys[i] <= last ? 1 : 0; }
+};
 
 /// taken[i] = value(list[i])
 template <class T, class Value>
@@ -132,17 +130,9 @@ Buffer<std::uint32_t> least_keys(const Buffer<std::uint64_t>& keys, std::size_t 
     SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.data(), sorted.data(),
                                                      static_cast<std::uint32_t>(n), 0, 64, device.stream()));
   });
-  const auto unsorted = device.allocate<std::uint32_t>(n);
-  const auto counter = device.allocate<unsigned>(1);
-  SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));
-  launch("list_keys", list_keys, one_each(n), device.stream(), keys.data(), n, sorted.data() + (k - 1), counter.data(),
-         unsorted.data());
-  auto places = device.allocate<std::uint32_t>(to_host(counter.data(), 1, device).front());
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, unsorted.data(), places.data(),
-                                                     static_cast<std::uint32_t>(places.size()), 0, 32,
-                                                     device.stream()));
-  });
+  const IsUpTo is_up_to_kth{keys.data(), value_at(sorted.data() + (k - 1), device)};
+  auto places = device.allocate<std::uint32_t>(count_where(is_up_to_kth, n, device));
+  list_where(is_up_to_kth, n, places_from<std::uint32_t>(0), places.data(), device);
   return places;
 }
 
@@ -175,7 +165,7 @@ bool sums_fit(const DeviceArray& totals, bool with_sign) {
   SKYRANK_CUDA_CALL(cudaMemsetAsync(any.data(), 0, any.bytes(), device.stream()));
   launch("find_wide_sums", find_wide_sums, one_each(count), device.stream(),
          static_cast<const IntegerTotal*>(totals.data()), count, with_sign, any.data());
-  return to_host(any.data(), 1, device).front() == 0;
+  return value_at(any.data(), device) == 0;
 }
 
 Vector<std::int64_t> first_places(const SortedRows& rows, const GroupList& list) {

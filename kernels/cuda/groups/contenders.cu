@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
-#include "kernels/cuda/groups/calls.hpp"
 #include "kernels/cuda/groups/list_rows.hpp"
 #include "kernels/cuda/groups/policy.hpp"
 #include "kernels/cuda/groups/read_keys.cuh"
@@ -28,12 +28,6 @@ namespace {
 
 constexpr unsigned kThreads = RowPolicy::kThreads;
 using Policy = ContenderPolicy;
-
-template <class T>
-__global__ void __launch_bounds__(kThreads) fill(T* values, std::size_t n, T value) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < n) values[i] = value;
-}
 
 /// The bucket of a sampled row. Rows next to each other fall into different ones.
 __device__ unsigned bucket_of(std::size_t place, unsigned buckets) {
@@ -118,8 +112,9 @@ Buffer<std::uint64_t> bounds_of(const ReadKeys& codes, const ReadKeys& keys, std
   const std::size_t size = search.codes * search.buckets;
   const auto minima = device.allocate<unsigned long long>(size);
   auto bounds = device.allocate<std::uint64_t>(search.codes);
-  launch("fill", fill<unsigned long long>, one_each(size), device.stream(), minima.data(), size, kNoBound);
-  const std::size_t resident = RowPolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
+  static_assert(kNoBound == ~std::uint64_t{0} && kNoPlace == ~std::uint32_t{0});
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(minima.data(), 0xff, minima.bytes(), device.stream()));
+  const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
   const Grid tiles{.blocks = std::min(blocks_for(n, search.stride * kThreads), resident), .threads = kThreads};
   with_readers(codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& of_codes, const KeyReader<Key>& of_keys) {
     launch("sample_tiles", sample_tiles<Code, Key>, tiles, device.stream(), of_codes, of_keys, n, search.stride,
@@ -134,16 +129,15 @@ std::optional<Found> find(const ReadKeys& codes, const ReadKeys& keys, std::size
                           const Search& search, DeviceContext& device) {
   const auto bounds = bounds_of(codes, keys, n, k, search, device);
   const auto first_places = device.allocate<std::uint32_t>(search.codes);
-  launch("fill", fill<std::uint32_t>, one_each(search.codes), device.stream(), first_places.data(), search.codes,
-         kNoPlace);
-  const auto room = static_cast<unsigned>(n / Policy::kMinRowsOfContender);
+  SKYRANK_CUDA_CALL(cudaMemsetAsync(first_places.data(), 0xff, first_places.bytes(), device.stream()));
+  const std::size_t room = n / Policy::kMinRowsOfContender;
   const auto unsorted = device.allocate<std::uint32_t>(room);
-  const auto counter = device.allocate<unsigned>(1);
+  const auto counter = device.allocate<unsigned long long>(1);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));
   list_rows(codes, keys, n, {search.codes, bounds.data(), first_places.data()}, {unsorted.data(), room, counter.data()},
             device);
   Found found;
-  found.count = to_host(counter.data(), 1, device).front();
+  found.count = value_at(counter.data(), device);
   if (found.count > room) return std::nullopt;
   found.places = device.allocate<std::uint32_t>(found.count);
   with_temporary(device, [&](void* temporary, std::size_t& bytes) {

@@ -8,6 +8,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/groups/policy.hpp"
 #include "kernels/cuda/groups/read_keys.cuh"
+#include "kernels/cuda/topk/sampled_threshold/collector.cuh"
 
 // One pass over codes and keys. Bounds lie in shared memory where there is room for those of all codes. First places
 // are found in the first rows already, for most codes; a block that knows those of all codes before it starts does not
@@ -31,61 +32,6 @@ __device__ Bound<Key> narrow(std::uint64_t bound) {
   constexpr auto kGreatest = static_cast<Bound<Key>>(~Bound<Key>{0});
   return bound < kGreatest ? static_cast<Bound<Key>>(bound) : kGreatest;
 }
-
-/// The rows of a warp that are not in the list yet.
-class PendingRows {
- public:
-  __device__ PendingRows(std::uint32_t* rows, const RowList& list) : rows_(rows), list_(list) {}
-
-  /// Adds the rows of this lane, which begins at `first`; bit i stands for row i of its loads. All lanes of the warp
-  /// call. Returns false once the list has no more room.
-  __device__ bool add(unsigned stays, std::size_t first) {
-    if (__any_sync(kAllLanes, stays != 0) == 0) return true;
-    const auto own = static_cast<unsigned>(__popc(stays));
-    const unsigned up_to = sum_up_to_lane(own);
-    const unsigned total = __shfl_sync(kAllLanes, up_to, kLanes - 1);
-    if (count_ + total > Policy::kPending && !flush()) return false;
-    const bool fits = total <= Policy::kPending;
-    unsigned at = (fits ? count_ : reserve(total)) + up_to - own;
-    for (unsigned left = stays; left != 0; left &= left - 1) {
-      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
-      const auto row = static_cast<std::uint32_t>(first + std::size_t{bit / kRowsOfLoad} * kThreads * kRowsOfLoad +
-                                                  bit % kRowsOfLoad);
-      if (fits) {
-        rows_[at] = row;
-      } else if (at < list_.room) {
-        list_.places[at] = row;
-      }
-      ++at;
-    }
-    if (fits) count_ += total;
-    return true;
-  }
-
-  /// Lists what is pending.
-  __device__ bool flush() {
-    if (count_ == 0) return true;
-    __syncwarp();
-    const unsigned to = reserve(count_);
-    for (unsigned i = threadIdx.x % kLanes; i < count_; i += kLanes) {
-      if (to + i < list_.room) list_.places[to + i] = rows_[i];
-    }
-    __syncwarp();
-    count_ = 0;
-    return to < list_.room;
-  }
-
- private:
-  __device__ unsigned reserve(unsigned count) const {
-    unsigned at = 0;
-    if (threadIdx.x % kLanes == 0) at = atomicAdd(list_.count, count);
-    return __shfl_sync(kAllLanes, at, 0);
-  }
-
-  std::uint32_t* rows_;
-  const RowList& list_;
-  unsigned count_ = 0;
-};
 
 /// The table of codes as a block reads it.
 template <class Key, bool kShared>
@@ -154,7 +100,8 @@ __global__ void __launch_bounds__(kThreads)
                const CodeTable codes_known, const RowList list) {
   __shared__ std::uint32_t pending_rows[kWarps][Policy::kPending];
   const BlockTable<Key, kShared> table(codes_known, begin);
-  PendingRows pending(pending_rows[threadIdx.x / kLanes], list);
+  topk::Collector<std::uint32_t, Policy::kPending> pending(pending_rows[threadIdx.x / kLanes],
+                                                           {list.places, list.room, list.count});
   for (std::size_t tile = begin + blockIdx.x * kTile; tile < n; tile += gridDim.x * kTile) {
     const std::size_t first = tile + std::size_t{threadIdx.x} * kRowsOfLoad;
     Neighbours<Code> loaded_codes[Policy::kLoads];
@@ -177,7 +124,10 @@ __global__ void __launch_bounds__(kThreads)
         if (table.stays(code, keys.key(loaded_keys[load].values[i]))) stays |= 1u << (load * kRowsOfLoad + i);
       }
     }
-    if (!pending.add(stays, first)) break;
+    pending.add<kRowsOfThread>(stays, [&](unsigned i) {
+      return static_cast<std::uint32_t>(first + std::size_t{i / kRowsOfLoad} * kThreads * kRowsOfLoad +
+                                        i % kRowsOfLoad);
+    });
   }
   pending.flush();
   table.merge();
@@ -187,7 +137,7 @@ template <class Code, class Key, bool kShared>
 void launch_list(const KeyReader<Code>& codes, const KeyReader<Key>& keys, std::size_t n, const CodeTable& table,
                  const RowList& list, DeviceContext& device) {
   const std::size_t shared = kShared ? table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t)) : 0;
-  const auto multiprocessors = static_cast<std::size_t>(device.properties().multiprocessors);
+  const auto multiprocessors = device.properties().multiprocessors;
   const std::size_t resident = resident_blocks(list_below<Code, Key, kShared>, kThreads, shared) * multiprocessors;
   const auto pass = [&](std::size_t begin, std::size_t end) {
     if (begin >= end) return;

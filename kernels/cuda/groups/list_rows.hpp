@@ -21,8 +21,8 @@ struct CodeTable {
 /// Rows in any order, in device memory.
 struct RowList {
   std::uint32_t* places = nullptr;
-  unsigned room = 0;
-  unsigned* count = nullptr;  ///< all rows that stay, or as many of them as were found when there was no room left
+  std::size_t room = 0;
+  unsigned long long* count = nullptr;  ///< all rows that stay, with or without room
 };
 
 /// Lists the rows at or below the bounds of their codes, and finds the first place of each code. `count` is 0 before,

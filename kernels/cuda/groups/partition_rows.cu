@@ -6,36 +6,32 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/host_device.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/expression/columns.hpp"
-#include "kernels/cuda/groups/calls.hpp"
-#include "kernels/cuda/groups/place_in_list.cuh"
 #include "kernels/cuda/groups/policy.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each
-// partition. A partition begins where a code differs from the one before. Starts are listed in any order and then
-// sorted, since there are few of them beside the rows in the usual case, and no more than rows in any.
+// partition. A partition begins where a code differs from the one before.
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
 constexpr unsigned kThreads = RowPolicy::kThreads;
 
-/// Calls `body(i)` for all of [0, n), neighbours for neighbouring threads. All lanes of a warp call it as often; for
-/// those behind the end i is not below n.
+/// Calls `body(i)` for all of [0, n), neighbours for neighbouring threads.
 template <class Body>
 __device__ void for_rows(std::size_t n, Body body) {
   const std::size_t step = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t first = std::size_t{blockIdx.x} * kThreads; first < n; first += step) body(first + threadIdx.x);
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += step) body(i);
 }
 
 __global__ void __launch_bounds__(kThreads) number(std::size_t n, std::uint32_t* numbers) {
-  for_rows(n, [&](std::size_t i) {
-    if (i < n) numbers[i] = static_cast<std::uint32_t>(i);
-  });
+  for_rows(n, [&](std::size_t i) { numbers[i] = static_cast<std::uint32_t>(i); });
 }
 
 /// Pairs of a code and its place. `Code` holds all codes, whatever their width in memory.
@@ -43,59 +39,40 @@ template <class Stored, class Code>
 __global__ void __launch_bounds__(kThreads)
     make_pairs(const Stored* stored, std::size_t n, Code* codes, std::uint32_t* places) {
   for_rows(n, [&](std::size_t i) {
-    if (i >= n) return;
     codes[i] = static_cast<Code>(stored[i]);
     places[i] = static_cast<std::uint32_t>(i);
   });
 }
 
-/// Counts the positions at which a partition starts, and lists them unless `starts` is null.
+/// Holds for the positions at which a partition starts.
 template <class Code>
-__global__ void __launch_bounds__(kThreads)
-    find_starts(const Code* sorted, std::size_t n, unsigned* count, std::uint32_t* starts) {
-  for_rows(n, [&](std::size_t i) {
-    const bool is_start = i < n && (i == 0 || sorted[i] != sorted[i - 1]);
-    const unsigned at = place_in_list(is_start, count);
-    if (is_start && starts != nullptr) starts[at] = static_cast<std::uint32_t>(i);
-  });
-}
+struct StartsPartition {
+  const Code* sorted;
+
+  SKYRANK_HD std::uint32_t operator()(std::size_t i) const { return i == 0 || sorted[i] != sorted[i - 1] ? 1 : 0; }
+};
 
 /// taken[i] = from[places[i]]
 template <class T, class Place>
 __global__ void __launch_bounds__(kThreads) take(const T* from, const Place* places, std::size_t n, T* taken) {
-  for_rows(n, [&](std::size_t i) {
-    if (i < n) taken[i] = from[places[i]];
-  });
+  for_rows(n, [&](std::size_t i) { taken[i] = from[places[i]]; });
 }
 
 __global__ void __launch_bounds__(kThreads) widen(const std::uint32_t* places, std::size_t n, std::int64_t* ids) {
-  for_rows(n, [&](std::size_t i) {
-    if (i < n) ids[i] = places[i];
-  });
+  for_rows(n, [&](std::size_t i) { ids[i] = places[i]; });
 }
 
 Grid grid_for(std::size_t n, const DeviceContext& device) {
-  const std::size_t resident = RowPolicy::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
   return {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads};
 }
 
 /// The positions at which partitions start, ascending, in device memory.
 template <class Code>
 Buffer<std::uint32_t> starts_of(const Code* sorted, std::size_t n, DeviceContext& device) {
-  const auto counter = device.allocate<unsigned>(1);
-  const auto find = [&](std::uint32_t* starts) {
-    SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));
-    launch("find_starts", find_starts<Code>, grid_for(n, device), device.stream(), sorted, n, counter.data(), starts);
-  };
-  find(nullptr);
-  const std::size_t count = to_host(counter.data(), 1, device).front();
-  const auto unsorted = device.allocate<std::uint32_t>(count);
-  find(unsorted.data());
-  auto starts = device.allocate<std::uint32_t>(count);
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, unsorted.data(), starts.data(),
-                                                     static_cast<std::uint32_t>(count), 0, 32, device.stream()));
-  });
+  const StartsPartition<Code> starts_partition{sorted};
+  auto starts = device.allocate<std::uint32_t>(count_where(starts_partition, n, device));
+  list_where(starts_partition, n, places_from<std::uint32_t>(0), starts.data(), device);
   return starts;
 }
 

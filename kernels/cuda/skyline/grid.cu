@@ -23,24 +23,23 @@ struct CellOrder {
   int population_bits;
   int mask_bits;
 
-  CellOrder(int dims, int key_bits)
+  explicit CellOrder(int dims)
       : d(dims),
         population_bits(static_cast<int>(std::bit_width(static_cast<unsigned>(dims)))),
-        mask_bits(std::min(dims, key_bits - population_bits)) {}
+        mask_bits(std::min(dims, 64 - population_bits)) {}
 
   int bits() const { return population_bits + mask_bits; }
 
-  template <class SortKey, class Mask>
-  __device__ SortKey of(Mask mask) const {
-    const auto high = static_cast<SortKey>(mask >> (d - mask_bits));
-    return static_cast<SortKey>(static_cast<SortKey>(population(mask)) << mask_bits) | high;
+  template <class Mask>
+  __device__ std::uint64_t of(Mask mask) const {
+    return static_cast<std::uint64_t>(population(mask)) << mask_bits | mask >> (d - mask_bits);
   }
 };
 
-template <class Key, class Mask, class SortKey>
+template <class Key, class Mask>
 __global__ void __launch_bounds__(kThreads)
     find_cells(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
-               const Quartiles<Key>* quartiles, CellOrder order, SortKey* keys) {
+               const Quartiles<Key>* quartiles, CellOrder order, std::uint64_t* keys) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
@@ -48,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int c = 0; c < table.d; ++c) {
     median |= static_cast<Mask>(Mask{table.columns[c][row] > quartiles[c].of[1]} << c);
   }
-  keys[i] = order.of<SortKey>(median);
+  keys[i] = order.of(median);
 }
 
 /// Keys and masks of rows in their new order.
@@ -96,16 +95,15 @@ __global__ void __launch_bounds__(kThreads) list_cells(const Mask* median, std::
   for (int lower = i == 0 ? 0 : population(median[i - 1]) + 1; lower <= level; ++lower) level_first[lower] = cell;
 }
 
-template <class Key, class Mask, class SortKey>
+template <class Key, class Mask>
 Buffer<std::uint32_t> in_order(SkylineRun& run, const KeyTable<Key>& table, RowList list,
                                const Quartiles<Key>* quartiles) {
-  const CellOrder order(table.d, 8 * static_cast<int>(sizeof(SortKey)));
-  auto keys = run.allocate<SortKey>(list.count);
-  launch("find_cells", find_cells<Key, Mask, SortKey>,
-         {.blocks = blocks_for(list.count, kThreads), .threads = kThreads}, run.stream(), table, list.rows.data(),
-         list.count, quartiles, order, keys.data());
+  const CellOrder order(table.d);
+  auto keys = run.allocate<std::uint64_t>(list.count);
+  launch("find_cells", find_cells<Key, Mask>, {.blocks = blocks_for(list.count, kThreads), .threads = kThreads},
+         run.stream(), table, list.rows.data(), list.count, quartiles, order, keys.data());
   run.end_stage("masks");
-  SortedRows<SortKey> sorted = sort_rows(std::move(keys), std::move(list.rows), order.bits(), run.device);
+  SortedRows<std::uint64_t> sorted = sort_rows(std::move(keys), std::move(list.rows), order.bits(), run.device);
   run.end_stage("sort");
   return std::move(sorted.rows);
 }
@@ -117,10 +115,7 @@ CellGrid<Key, Mask> make_grid(SkylineRun& run, const KeyTable<Key>& table, RowLi
   const std::uint32_t count = list.count;
   const auto d = static_cast<std::size_t>(table.d);
   const auto quartiles = find_quartiles(run, table, list);
-  constexpr int kShortOrder = 27;  // as many bits of a mask fit into 32 beside a population
-  const Buffer<std::uint32_t> rows =
-      table.d <= kShortOrder ? in_order<Key, Mask, std::uint32_t>(run, table, std::move(list), quartiles.data())
-                             : in_order<Key, Mask, std::uint64_t>(run, table, std::move(list), quartiles.data());
+  const Buffer<std::uint32_t> rows = in_order<Key, Mask>(run, table, std::move(list), quartiles.data());
   const std::size_t most_cells = d < 31 ? std::min<std::size_t>(count, std::size_t{1} << d) : count;
   CellGrid<Key, Mask> grid{.rows = GridMemory<Key, Mask>(run, count, padded_dims<Key>(table.d)),
                            .masks = run.allocate<Mask>(most_cells),

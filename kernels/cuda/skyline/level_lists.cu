@@ -1,9 +1,9 @@
 #include "kernels/cuda/skyline/level_lists.hpp"
 
+#include "kernels/common/host_device.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/device/select.cuh"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
@@ -16,23 +16,12 @@ __global__ void __launch_bounds__(kThreads)
   if (i < count) levels[rows[i]] = level;
 }
 
-/// A bit for each row: whether it has a level. Whole warps, so that the last word is written too.
-__global__ void __launch_bounds__(kThreads)
-    find_leveled(const std::int32_t* levels, std::uint32_t n, std::uint32_t* words) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-  const unsigned word = __ballot_sync(kAllLanes, row < n && levels[row] != 0);
-  if (row % kLanes == 0 && row < n) words[row / kLanes] = word;
-}
+/// Holds for rows that have a level.
+struct HasLevel {
+  const std::int32_t* levels;
 
-__global__ void __launch_bounds__(kThreads)
-    list_leveled(skyline::Ranks ranks, const std::int32_t* levels, std::uint32_t n, std::int64_t* rows,
-                 std::int32_t* levels_of_rows) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-  if (row >= n || !ranks.keeps(row)) return;
-  const std::uint32_t place = ranks.of(row);
-  rows[place] = row;
-  levels_of_rows[place] = levels[row];
-}
+  SKYRANK_HD std::uint32_t operator()(std::size_t row) const { return levels[row] != 0 ? 1 : 0; }
+};
 
 }  // namespace
 
@@ -60,19 +49,10 @@ LeveledRows rows_with_levels(const DeviceArray& levels, std::size_t n, std::size
   if (count == 0) return listed;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  const auto size = static_cast<std::uint32_t>(n);
   const auto* const there = static_cast<const std::int32_t*>(levels.data());
-  const auto words = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
-  const auto kept = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
-  const auto before = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
-  const auto sizes = device.allocate<std::uint32_t>(2);
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(sizes.data(), &size, sizeof(size), cudaMemcpyHostToDevice, device.stream()));
-  const Grid grid{.blocks = blocks_for(n, kThreads), .threads = kThreads};
-  launch("find_leveled", find_leveled, grid, device.stream(), there, size, words.data());
-  skyline::rank_bits({.words = words.data(), .zeros = false, .first = nullptr, .size = sizes.data()}, kept.data(),
-                     before.data(), sizes.data() + 1, device);
-  launch("list_leveled", list_leveled, grid, device.stream(), skyline::Ranks{kept.data(), before.data()}, there, size,
-         static_cast<std::int64_t*>(listed.rows.data()), static_cast<std::int32_t*>(listed.levels.data()));
+  const HasLevel has_level{there};
+  list_where(has_level, n, places_from<std::int64_t>(0), static_cast<std::int64_t*>(listed.rows.data()), device);
+  list_where(has_level, n, there, static_cast<std::int32_t*>(listed.levels.data()), device);
   return listed;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/skyline/sample_ranks.cuh"
 #include "kernels/cuda/skyline/sampled_row.hpp"
 
@@ -76,42 +76,29 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0 && row < table.n) spared[row / 32] = word;
 }
 
-__global__ void list_rows(Ranks ranks, std::uint32_t n, std::uint32_t* rows) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-  if (row < n && ranks.keeps(row)) rows[ranks.of(row)] = row;
-}
-
 }  // namespace
 
 template <class Key>
 RowList prefilter(SkylineRun& run, const KeyTable<Key>& table) {
   const std::size_t n = table.n;
-  const std::size_t words = words_for_ranks(n);
   const Buffer<Key> sample = sample_ranks(run, table);
   const SampleRanks<Key> ranks{sample.data()};
   const auto tau = run.allocate<unsigned>(2);
-  const auto bits = run.allocate<std::uint32_t>(2 * words + 2);
-  std::uint32_t* const spared = bits.data();
-  std::uint32_t* const before = spared + words;
-  std::uint32_t* const size = before + words;
-  std::uint32_t* const total = size + 1;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(size, &table.n, sizeof(table.n), cudaMemcpyHostToDevice, run.stream()));
-  const std::size_t resident = 8 * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  const auto spared = run.allocate<std::uint32_t>((n + 31) / 32);
+  const std::size_t resident = 8 * run.device.properties().multiprocessors;
   const std::size_t blocks = blocks_for(n, kThreads);
   launch("find_tau_of_sample", find_tau_of_sample<Key>, {.blocks = 1, .threads = kSampleRanks}, run.stream(), table,
          ranks, tau.data());
   launch("lower_tau", lower_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kThreads}, run.stream(), table,
          ranks, tau.data());
   launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kThreads}, run.stream(), table, ranks,
-         tau.data(), spared);
-  rank_bits({.words = spared, .zeros = false, .first = nullptr, .size = size}, spared, before, total, run.device);
+         tau.data(), spared.data());
+  const BitIs is_spared{spared.data()};
   RowList list;
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&list.count, total, sizeof(list.count), cudaMemcpyDeviceToHost, run.stream()));
-  run.device.synchronize();
+  list.count = static_cast<std::uint32_t>(count_where(is_spared, n, run.device));
   list.rows = run.allocate<std::uint32_t>(list.count);
-  launch("list_rows", list_rows, {.blocks = blocks, .threads = kThreads}, run.stream(), Ranks{spared, before}, table.n,
-         list.rows.data());
-  run.end_stage("prefilter", total);
+  list_where(is_spared, n, places_from<std::uint32_t>(0), list.rows.data(), run.device);
+  run.end_stage("prefilter", &list.count);
   return list;
 }
 

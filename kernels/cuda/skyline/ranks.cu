@@ -1,6 +1,6 @@
 #include "kernels/cuda/skyline/ranks.cuh"
 
-#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/launch.cuh"
 
 namespace skyrank::kernels::cuda::skyline {
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
       count += static_cast<std::uint32_t>(__popc(ones[i]));
     }
     std::uint32_t all = 0;
-    std::uint32_t sum = done + sum_before(count, all);
+    std::uint32_t sum = done + sum_before<kThreads>(count, all);
     done += all;
 #pragma unroll
     for (unsigned i = 0; i < kWords; ++i) {

@@ -1,12 +1,11 @@
 #include "kernels/cuda/skyline/sample_ranks.cuh"
 
+#include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/skyline/bitmap/sample.cuh"
+#include "kernels/cuda/skyline/sampled_row.hpp"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
-
-static_assert(kSampleRanks == bitmap::kSampleRows);
 
 /// A block sorts the sample of its column.
 template <class Key>
@@ -14,8 +13,10 @@ __global__ void __launch_bounds__(kSampleRanks) sort_samples(const __grid_consta
   __shared__ Key places[kSampleRanks];
   const unsigned i = threadIdx.x;
   const unsigned count = table.n < kSampleRanks ? table.n : kSampleRanks;
-  const Key key = i < count ? table.columns[blockIdx.x][sampled_row(table.n, i, count)] : static_cast<Key>(~Key{0});
-  ranks[blockIdx.x * kSampleRanks + i] = bitmap::sort_block(key, places);
+  places[i] = i < count ? table.columns[blockIdx.x][sampled_row(table.n, i, count)] : static_cast<Key>(~Key{0});
+  __syncthreads();
+  sort_in_block<kSampleRanks>(places, kSampleRanks);
+  ranks[blockIdx.x * kSampleRanks + i] = places[i];
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
+#include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/grid.cuh"
@@ -63,14 +64,7 @@ struct RowRange {
 /// The last of [begin, end) whose entry in an ascending array is at most `value`; that of `begin` is.
 __device__ std::uint32_t last_at_most(const std::uint32_t* ascending, std::uint32_t begin, std::uint32_t end,
                                       std::uint32_t value) {
-  while (end - begin > 1) {
-    const std::uint32_t middle = begin + (end - begin) / 2;
-    if (ascending[middle] <= value)
-      begin = middle;
-    else
-      end = middle;
-  }
-  return begin;
+  return first_where(begin + 1, end, [=](std::uint32_t i) { return ascending[i] > value; }) - 1;
 }
 
 /// The tasks of a phase: each 32 rows against each slice of the levels' rows.
@@ -318,7 +312,7 @@ __global__ void __launch_bounds__(1024)
     const std::uint32_t cell = first + threadIdx.x;
     const std::uint32_t warps = cell < count ? (starts[cell + 1] - starts[cell] + 31) / 32 : 0;
     std::uint32_t all = 0;
-    const std::uint32_t before = sum_before(warps, all);
+    const std::uint32_t before = sum_before<1024>(warps, all);
     if (cell <= count) warp_first[cell] = done + before;
     done += all;
   }
@@ -395,10 +389,9 @@ Plan<Key, Mask> plan_phase(const SkylineRun& run, std::uint32_t n, int d, int le
                                 : compare_for<Key, Mask, Policy::kBatch>(run, stride);
   const std::uint32_t fit = keep_pace ? 1 : marks && level >= 0 && d <= Policy::kFewDims ? 2 : 0;
   const auto asked = static_cast<std::uint32_t>(run.parameters["slices"]);
-  return {
-      .kernel = kernel,
-      .resident = resident_blocks(kernel, kThreads) * static_cast<std::size_t>(run.device.properties().multiprocessors),
-      .most_slices = asked > 0 ? asked : fit};
+  return {.kernel = kernel,
+          .resident = resident_blocks(kernel, kThreads) * run.device.properties().multiprocessors,
+          .most_slices = asked > 0 ? asked : fit};
 }
 
 /// A bit that no mask of d columns has, or 0.
@@ -527,13 +520,13 @@ struct SkyAlign {
   }
 
  private:
-  /// Counts the bytes of the passes over all keys: two of the prefilter, those of the quartiles, masks, and the copy in
-  /// cell order.
+  /// Counts the bytes of the passes over all keys: two of the prefilter, those of the sorts for quartiles and two
+  /// before, masks, and the copy in cell order.
   template <class Key>
   static void count_bytes(SkylineRun& run, const KeyTable<Key>& table, std::uint64_t left) {
-    constexpr std::uint64_t kDigits = sizeof(Key) == 4 ? 3 : 6;
+    constexpr std::uint64_t kDigits = sizeof(Key);  // of the sorts
     const std::uint64_t row = static_cast<std::uint64_t>(table.d) * sizeof(Key);
-    run.count((2 * table.n + (kDigits + 2) * left) * row, left * row, left);
+    run.count((2 * table.n + (kDigits + 4) * left) * row, left * row, left);
   }
 };
 

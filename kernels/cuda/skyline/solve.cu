@@ -4,16 +4,15 @@
 #include <utility>
 
 #include "kernels/common/noted_cell_tests.hpp"
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/columns.hpp"
-#include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
-#include "kernels/cuda/skyline/ranks.cuh"
+#include "kernels/cuda/device/select.cuh"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
 constexpr std::size_t kWordRows = 32;
-constexpr unsigned kListThreads = 256;
 
 template <class Key>
 KeyTable<Key> table_of(const std::vector<KeyColumn>& columns, std::size_t n) {
@@ -46,19 +45,14 @@ SkylineRun::SkylineRun(const DeviceRun& run, std::vector<StageWork>& stages) : D
   stage_ends_[0].record(stream());
 }
 
-TestCounters SkylineRun::read_counters() const {
-  TestCounters now = {};
-  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&now, counters_.data(), sizeof(now), cudaMemcpyDeviceToHost, stream()));
-  device.synchronize();
-  return now;
-}
+TestCounters SkylineRun::read_counters() const { return value_at(counters_.data(), device); }
 
 void SkylineRun::end_stage(std::string name, const std::uint32_t* rows) {
   if (!counts()) return;
   stage_ends_[1].record(stream());
   std::uint32_t left = 0;
   if (rows != nullptr) {
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&left, rows, sizeof(left), cudaMemcpyDeviceToHost, stream()));
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&left, rows, sizeof(left), cudaMemcpyDefault, stream()));
   }
   const TestCounters now = read_counters();
   stages_.push_back({.name = std::move(name),
@@ -106,17 +100,6 @@ struct Solving {
   }
 };
 
-__global__ void __launch_bounds__(kListThreads)
-    list_rows(skyline::Ranks ranks, std::uint32_t n, RowId* rows, RowId* others) {
-  const std::uint32_t row = blockIdx.x * kListThreads + threadIdx.x;
-  if (row >= n) return;
-  const std::uint32_t before = ranks.of(row);
-  if (ranks.keeps(row))
-    rows[before] = row;
-  else if (others != nullptr)
-    others[row - before] = row;
-}
-
 }  // namespace
 
 SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
@@ -149,10 +132,7 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
   if (problem.n == 0) return found;
   const Range range("skyline");
   DeviceContext& device = DeviceContext::of_process();
-  const auto n = static_cast<std::uint32_t>(problem.n);
-  Buffer<std::uint32_t> kept;
-  Buffer<std::uint32_t> before;
-  std::uint32_t count = 0;
+  Buffer<std::uint32_t> members;
   {
     const Lease lease(device);
     Stages stages(device);
@@ -160,27 +140,22 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
     stages.loaded();
     std::vector<StageWork> stage_work;
     SkylineRun run({device, parameters, context, found.work}, stage_work);
-    const auto members = Solving{problem, find32, find64}.members(run, resident);
-    kept = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
-    before = device.allocate<std::uint32_t>(skyline::words_for_ranks(n));
-    const auto sizes = device.allocate<std::uint32_t>(2);
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(sizes.data(), &n, sizeof(n), cudaMemcpyHostToDevice, device.stream()));
-    skyline::rank_bits({.words = members.data(), .zeros = false, .first = nullptr, .size = sizes.data()}, kept.data(),
-                       before.data(), sizes.data() + 1, device);
+    members = Solving{problem, find32, find64}.members(run, resident);
     stages.solved();
     run.collect();
-    SKYRANK_CUDA_CALL(
-        cudaMemcpyAsync(&count, sizes.data() + 1, sizeof(count), cudaMemcpyDeviceToHost, device.stream()));
-    device.synchronize();
+    found.count = count_where(BitIs{members.data()}, problem.n, device);
     found.times = stages.finished();
   }
-  found.count = count;
   found.rows = DeviceArray(found.count * sizeof(RowId));
   if (with_others) found.others = DeviceArray((problem.n - found.count) * sizeof(RowId));
   const Lease lease(device);
-  launch("list_rows", list_rows, {.blocks = blocks_for(n, kListThreads), .threads = kListThreads}, device.stream(),
-         skyline::Ranks{kept.data(), before.data()}, n, static_cast<RowId*>(found.rows.data()),
-         static_cast<RowId*>(found.others.data()));
+  const auto list = [&](std::uint32_t bit, const DeviceArray& rows) {
+    if (rows.bytes() > 0)
+      list_where(BitIs{members.data(), bit}, problem.n, places_from<RowId>(0), static_cast<RowId*>(rows.data()),
+                 device);
+  };
+  list(1, found.rows);
+  list(0, found.others);
   return found;
 }
 

@@ -39,7 +39,7 @@ class SkylineRun : public DeviceRun {
   bool counts() const { return context.count_work; }
 
   /// When counting, waits for the device, and notes what it did since the last call as a stage of this name. `rows`, if
-  /// not null, points to the number of rows that are left undecided, in device memory.
+  /// not null, points to the number of rows that are left undecided, in any memory.
   void end_stage(std::string name, const std::uint32_t* rows = nullptr);
 
   /// Call after each launch that may take long: lets the host be one such launch ahead of the device, no more, so that

@@ -3,6 +3,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <utility>
 
+#include "kernels/cuda/device/calls.hpp"
+
 namespace skyrank::kernels::cuda::skyline {
 
 template <class Key>
@@ -12,14 +14,10 @@ SortedRows<Key> sort_rows(Buffer<Key> keys, Buffer<std::uint32_t> rows, int bits
   auto other_rows = device.allocate<std::uint32_t>(count);
   cub::DoubleBuffer<Key> key_buffers(keys.data(), other_keys.data());
   cub::DoubleBuffer<std::uint32_t> row_buffers(rows.data(), other_rows.data());
-  const auto sort = [&](void* temporary, std::size_t& bytes) {
+  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(
         cub::DeviceRadixSort::SortPairs(temporary, bytes, key_buffers, row_buffers, count, 0, bits, device.stream()));
-  };
-  std::size_t bytes = 0;
-  sort(nullptr, bytes);
-  const auto temporary = device.allocate<std::byte>(bytes);
-  sort(temporary.data(), bytes);
+  });
   if (key_buffers.Current() != keys.data()) std::swap(keys, other_keys);
   if (row_buffers.Current() != rows.data()) std::swap(rows, other_rows);
   return {std::move(keys), std::move(rows)};

@@ -1,8 +1,13 @@
 #include "kernels/cuda/skyline/two_columns.hpp"
 
-#include <algorithm>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_scan.cuh>
 #include <utility>
 
+#include "kernels/common/host_device.hpp"
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/sort_rows.hpp"
 
@@ -12,107 +17,52 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 1024;
-constexpr std::uint32_t kMaxParts = 1024;  ///< parts of the rows, each swept by a block
+constexpr unsigned kThreads = 256;
 
 template <class Key>
 struct Pair {
-  Key second = static_cast<Key>(~Key{0});
-  Key first = static_cast<Key>(~Key{0});
+  Key second;
+  Key first;
 };
 
 template <class Key>
-__device__ bool less(const Pair<Key>& a, const Pair<Key>& b) {
+SKYRANK_HD bool less(const Pair<Key>& a, const Pair<Key>& b) {
   return a.second < b.second || (a.second == b.second && a.first < b.first);
 }
 
-template <class Key>
-__device__ Pair<Key> least(const Pair<Key>& a, const Pair<Key>& b) {
-  return less(b, a) ? b : a;
-}
-
-template <class Key>
-__device__ Pair<Key> from_below(const Pair<Key>& pair, unsigned distance) {
-  return {__shfl_up_sync(~0u, pair.second, distance), __shfl_up_sync(~0u, pair.first, distance)};
-}
-
-/// The least pair of the lanes up to this one.
-template <class Key>
-__device__ Pair<Key> least_up_to_lane(Pair<Key> pair) {
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    const Pair<Key> below = from_below(pair, distance);
-    if (threadIdx.x % 32 >= distance) pair = least(pair, below);
+struct LesserPair {
+  template <class Key>
+  SKYRANK_HD Pair<Key> operator()(const Pair<Key>& a, const Pair<Key>& b) const {
+    return less(b, a) ? b : a;
   }
-  return pair;
-}
+};
 
-/// The least pair of the threads before this one; `all`: of all of them. `of_warps`: 32 of shared memory.
+/// The pair of the i-th row of a list.
 template <class Key>
-__device__ Pair<Key> least_before(const Pair<Key>& pair, Pair<Key>* of_warps, Pair<Key>& all) {
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
-  const Pair<Key> up_to = least_up_to_lane(pair);
-  if (lane == 31) of_warps[warp] = up_to;
-  __syncthreads();
-  if (warp == 0) of_warps[lane] = least_up_to_lane(of_warps[lane]);
-  __syncthreads();
-  Pair<Key> before = from_below(up_to, 1);
-  if (lane == 0) before = {};
-  if (warp > 0) before = least(before, of_warps[warp - 1]);
-  all = of_warps[31];
-  __syncthreads();
-  return before;
-}
+struct PairAt {
+  const Key* first;
+  const Key* second;
+  const std::uint32_t* rows;
 
-template <class Key>
-__device__ Pair<Key> pair_of(const KeyTable<Key>& table, std::uint32_t row) {
-  return {table.columns[1][row], table.columns[0][row]};
-}
+  SKYRANK_HD Pair<Key> operator()(std::uint32_t i) const { return {second[rows[i]], first[rows[i]]}; }
+};
 
-/// Block b finds the least pair of the rows [b each, (b + 1) each).
+/// `before`: the least pair before each row of the list.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    find_least(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
-               std::uint32_t each, Pair<Key>* of_parts) {
-  __shared__ __align__(16) unsigned char shared[32 * sizeof(Pair<Key>)];
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * each;
-  const std::uint64_t end = min(begin + each, std::uint64_t{count});
-  Pair<Key> own;
-  for (std::uint64_t i = begin + threadIdx.x; i < end; i += kThreads) own = least(own, pair_of(table, rows[i]));
-  Pair<Key> all;
-  least_before(own, reinterpret_cast<Pair<Key>*>(shared), all);
-  if (threadIdx.x == 0) of_parts[blockIdx.x] = all;
-}
-
-/// Block b marks the members among the rows [b each, (b + 1) each).
-template <class Key>
-__global__ void __launch_bounds__(kThreads)
-    sweep(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
-          std::uint32_t each, const Pair<Key>* of_parts, std::uint32_t* members) {
-  __shared__ __align__(16) unsigned char shared[32 * sizeof(Pair<Key>)];
-  auto* const of_warps = reinterpret_cast<Pair<Key>*>(shared);
-  static_assert(kMaxParts <= kThreads);
-  const Pair<Key> part = threadIdx.x < blockIdx.x ? of_parts[threadIdx.x] : Pair<Key>{};
-  Pair<Key> done;  // the least of all rows so far
-  least_before(part, of_warps, done);
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * each;
-  const std::uint64_t end = min(begin + each, std::uint64_t{count});
-  for (std::uint64_t first = begin; first < end; first += kThreads) {
-    const std::uint64_t i = first + threadIdx.x;
-    const std::uint32_t row = rows[min(i, end - 1)];
-    const Pair<Key> own = pair_of(table, row);
-    Pair<Key> all;
-    const Pair<Key> before = least(done, least_before(own, of_warps, all));
-    if (i < end && !less(before, own)) atomicOr(&members[row / 32], 1u << (row % 32));
-    done = least(done, all);
-  }
+    mark_members(const PairAt<Key> pair_at, const Pair<Key>* before, std::uint32_t count, std::uint32_t* members) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count || less(before[i], pair_at(i))) return;
+  const std::uint32_t row = pair_at.rows[i];
+  atomicOr(&members[row / 32], 1u << (row % 32));
 }
 
 /// keys[i]: of row i of the list, both columns or one of them.
 template <class Key, bool kBoth>
-__global__ void take_keys(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
-                          int column, std::uint64_t* keys) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void __launch_bounds__(kThreads)
+    take_keys(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count, int column,
+              std::uint64_t* keys) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
   keys[i] = kBoth ? std::uint64_t{table.columns[0][row]} << 32 | table.columns[1][row] : table.columns[column][row];
@@ -142,13 +92,17 @@ void sweep_two_columns(SkylineRun& run, const KeyTable<Key>& table, const std::u
                        std::uint32_t* members) {
   const Buffer<std::uint32_t> order = in_order(run, table, rows, count);
   run.end_stage("order");
-  const std::uint32_t tiles = (count + kThreads - 1) / kThreads;
-  const std::uint32_t each = (tiles + kMaxParts - 1) / kMaxParts * kThreads;
-  const std::size_t parts = (std::size_t{count} + each - 1) / each;
-  const auto of_parts = run.allocate<Pair<Key>>(parts);
-  const Grid grid{.blocks = parts, .threads = kThreads};
-  launch("find_least", find_least<Key>, grid, run.stream(), table, order.data(), count, each, of_parts.data());
-  launch("sweep", sweep<Key>, grid, run.stream(), table, order.data(), count, each, of_parts.data(), members);
+  constexpr auto kMost = static_cast<Key>(~Key{0});
+  const PairAt<Key> pair_at{table.columns[0], table.columns[1], order.data()};
+  const thrust::transform_iterator<PairAt<Key>, thrust::counting_iterator<std::uint32_t>> pairs(
+      thrust::counting_iterator<std::uint32_t>(0), pair_at);
+  const auto before = run.allocate<Pair<Key>>(count);
+  with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
+    SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveScan(temporary, bytes, pairs, before.data(), LesserPair{},
+                                                     Pair<Key>{kMost, kMost}, count, run.stream()));
+  });
+  launch("mark_members", mark_members<Key>, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, run.stream(),
+         pair_at, before.data(), count, members);
   run.end_stage("sweep");
 }
 

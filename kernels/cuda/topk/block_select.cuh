@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
 // Selection by one block: the digits of a radix select, most significant first, over elements that few enough passes of
@@ -110,7 +111,7 @@ struct BlockSelect {
     unsigned mine = 0;
     for (unsigned i = 0; i < kBinsOfThread; ++i) mine += histogram[first_bin + i];
     unsigned all_of_them = 0;
-    unsigned before = sum_before(mine, all_of_them);
+    unsigned before = sum_before<kThreads>(mine, all_of_them);
     for (unsigned i = 0; i < kBinsOfThread; ++i) {
       const unsigned in_bin = histogram[first_bin + i];
       if (before < rank && rank <= before + in_bin) {

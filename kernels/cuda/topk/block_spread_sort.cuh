@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/even_bins.cuh"
@@ -71,7 +71,7 @@ class BlockSpreadSort {
     auto* const own_bins = reinterpret_cast<uint4*>(shared.begins) + threadIdx.x;
     const uint4 counts = *own_bins;
     unsigned all = 0;
-    const unsigned begin = sum_before(counts.x + counts.y + counts.z + counts.w, all);
+    const unsigned begin = sum_before<kThreads>(counts.x + counts.y + counts.z + counts.w, all);
     const unsigned second = begin + counts.x;
     const unsigned third = second + counts.y;
     *own_bins = make_uint4(begin, second, third, third + counts.z);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
@@ -49,7 +50,8 @@ struct BlockRange {
   }
 };
 
-/// The bin that has the element of a rank, in shared memory.
+/// The bin that has the element of a rank, in the shared memory of a block of kThreads.
+template <unsigned kThreads>
 struct RankedBin {
   unsigned bin;
   unsigned before;  ///< elements before it,
@@ -59,7 +61,7 @@ struct RankedBin {
   /// it.
   __device__ void find(uint4 counts, unsigned rank) {
     unsigned all = 0;
-    unsigned sum = sum_before(counts.x + counts.y + counts.z + counts.w, all);
+    unsigned sum = sum_before<kThreads>(counts.x + counts.y + counts.z + counts.w, all);
     const unsigned of_bins[] = {counts.x, counts.y, counts.z, counts.w};
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {

@@ -17,16 +17,10 @@ void sort_elements(Element* elements, std::size_t count, DeviceContext& device);
 template <class E>
 void take_all(const E& elements, std::size_t n, typename E::Element* taken, DeviceContext& device);
 
-/// The row ids of `count` elements, which are put in order: by key, then ascending row id. `sorted`: they are in
-/// ascending order.
+/// The row ids of `count` elements in ascending order: by key, then ascending row id. Or of none where `*failed`, in
+/// device memory, says that the guess that put them in order was wrong; null: it cannot have been.
 template <class E>
-Buffer<RowId> rows_of(const E& elements, typename E::Element* chosen, std::size_t count, bool sorted,
-                      DeviceContext& device);
-
-/// The row ids of `count` elements that a guess put in ascending order, or of none where `*failed`, in device memory,
-/// says that it was wrong; null: it cannot have been.
-template <class E>
-Buffer<RowId> rows_of_guess(const E& elements, const typename E::Element* chosen, std::size_t count,
-                            const unsigned* failed, DeviceContext& device);
+Buffer<RowId> rows_of(const E& elements, const typename E::Element* sorted, std::size_t count, DeviceContext& device,
+                      const unsigned* failed = nullptr);
 
 }  // namespace skyrank::kernels::cuda::topk

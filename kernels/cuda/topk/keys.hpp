@@ -15,9 +15,6 @@ struct ResidentKeys {
   Buffer<std::byte> owned;
 };
 
-/// Most columns that one key can be made of: as many as it has bytes.
-inline constexpr std::size_t kMaxPacked = 8;
-
 /// Bits of all columns together.
 int total_bits(std::span<const KeyWidth> widths);
 int total_bits(std::span<const KeyColumn> columns);

@@ -112,7 +112,7 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
                     .offset = problem.offset,
                     .places = problem.places};
   const auto answer = device.allocate<RowId>(static_cast<std::size_t>(begins.back()));
-  const std::size_t resident = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = 8 * device.properties().multiprocessors;
   launch("write_answer", write_answer,
          {.blocks = std::min(blocks_for(there.size(), kThreads), resident), .threads = kThreads}, device.stream(),
          found, answer.data());

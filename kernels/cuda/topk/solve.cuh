@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/columns.hpp"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/run.hpp"
@@ -37,11 +38,9 @@ struct Run : DeviceRun {
   /// have been set.
   bool failed() {
     if (guess.size() == 0) return false;
-    unsigned flag = 0;
-    SKYRANK_CUDA_CALL(cudaMemcpyAsync(&flag, guess.data(), sizeof(flag), cudaMemcpyDeviceToHost, stream()));
-    device.synchronize();
+    const bool is_set = value_at(failed_flag(), device) != 0;
     guess = {};
-    return flag != 0;
+    return is_set;
   }
 };
 
@@ -50,16 +49,29 @@ struct Run : DeviceRun {
 ///   static bool select(Run&, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen);
 /// which puts the k least of n elements into `chosen`, in any order, for 0 < k < n, in the order of the device's
 /// stream, and returns whether it wrote them in ascending order. Or, if it guesses, with
-///   using Fallback = ...;  // an algorithm that does not
 ///   static bool can_guess(std::size_t n, std::size_t k);
-///   static bool can_guess_narrow(std::size_t n, std::size_t k);  // ByteElements and HalfElements too
 ///   template <class E>
 ///   static void select_in_order(Run&, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer);
 /// which writes nothing outside the answer's k places when the guess was wrong, and `run.failed()` then tells so.
-/// Whoever reads the answer asks for that first, so that nothing before has to wait for the device.
+/// Whoever reads the answer asks for that first, so that nothing before has to wait for the device. SortAll answers
+/// where an algorithm cannot guess or was wrong. One that guesses also takes keys of 1 and 2 bytes as they are.
 template <class Algorithm>
 concept Guesses = requires {
-  typename Algorithm::Fallback;
+  Algorithm::can_guess(std::size_t{}, std::size_t{});
+};
+
+/// Sorts all rows, in room for three times their elements.
+struct SortAll {
+  template <class E>
+  static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
+    const auto all = run.allocate<typename E::Element>(n);
+    take_all(elements, n, all.data(), run.device);
+    sort_elements(all.data(), n, run.device);
+    const std::size_t bytes = k * sizeof(typename E::Element);
+    SKYRANK_CUDA_CALL(cudaMemcpyAsync(chosen, all.data(), bytes, cudaMemcpyDeviceToDevice, run.stream()));
+    if (run.context.count_work) run.count(n * sizeof(typename E::Key), all.bytes(), n);
+    return true;
+  }
 };
 
 template <class Algorithm, class E>
@@ -71,7 +83,7 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
   bool sorted = true;
   Buffer<Element> chosen;
   if constexpr (Guesses<Algorithm>) {
-    if (!Algorithm::can_guess(n, k)) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
+    if (!Algorithm::can_guess(n, k)) return solve_resident<SortAll>(run, problem, elements);
     if (problem.ties == TieRule::first || problem.ties == TieRule::any) {
       auto rows = run.allocate<RowId>(k);
       Algorithm::select_in_order(run, elements, n, {.elements = nullptr, .rows = rows.data(), .k = k});
@@ -79,17 +91,15 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
     }
     chosen = run.allocate<Element>(k);
     Algorithm::select_in_order(run, elements, n, {.elements = chosen.data(), .rows = nullptr, .k = k});
-    if (problem.ties == TieRule::last) return rows_of_guess(elements, chosen.data(), k, run.failed_flag(), run.device);
-    if (run.failed()) return solve_resident<typename Algorithm::Fallback>(run, problem, elements);
+    if (problem.ties == TieRule::last) return rows_of(elements, chosen.data(), k, run.device, run.failed_flag());
+    if (run.failed()) return solve_resident<SortAll>(run, problem, elements);
   } else {
     chosen = run.allocate<Element>(k);
     sorted = Algorithm::select(run, elements, n, k, chosen.data());
   }
-  if (problem.ties == TieRule::all) {
-    if (!sorted) sort_elements(chosen.data(), k, run.device);
-    return rows_with_ties(elements, n, chosen.data(), k, run.device);
-  }
-  return rows_of(elements, chosen.data(), k, sorted, run.device);
+  if (!sorted) sort_elements(chosen.data(), k, run.device);
+  return problem.ties == TieRule::all ? rows_with_ties(elements, n, chosen.data(), k, run.device)
+                                      : rows_of(elements, chosen.data(), k, run.device);
 }
 
 /// All rows, where k asks for no fewer.
@@ -106,6 +116,12 @@ struct TakeAll {
 
 template <class Algorithm>
 Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKeys& keys) {
+  if constexpr (Guesses<Algorithm>) {
+    if (keys.width == KeyWidth::bytes1)
+      return solve_resident<Algorithm>(run, problem, ByteElements{static_cast<const std::uint8_t*>(keys.data)});
+    if (keys.width == KeyWidth::bytes2)
+      return solve_resident<Algorithm>(run, problem, HalfElements{static_cast<const std::uint16_t*>(keys.data)});
+  }
   if (keys.width == KeyWidth::bytes8) {
     return solve_resident<Algorithm>(run, problem, LongElements{static_cast<const std::uint64_t*>(keys.data)});
   }
@@ -116,55 +132,21 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
   return solve_resident<Algorithm>(run, problem, ShortElements{data});
 }
 
-/// By narrow keys as they are.
-template <class Algorithm, class E>
-Buffer<RowId> guess_narrow(Run& run, const TopKProblem& problem) {
-  using Element = typename E::Element;
-  const std::size_t k = problem.k;
-  const E elements{problem.keys.front().as<typename E::Key>(),
-                   problem.ties == TieRule::last ? E::kRowMask : Element{0}};
-  if (problem.ties == TieRule::first || problem.ties == TieRule::any) {
-    auto rows = run.allocate<RowId>(k);
-    Algorithm::select_in_order(run, elements, problem.n, {.elements = nullptr, .rows = rows.data(), .k = k});
-    return rows;
-  }
-  const auto chosen = run.allocate<Element>(k);
-  Algorithm::select_in_order(run, elements, problem.n, {.elements = chosen.data(), .rows = nullptr, .k = k});
-  if (problem.ties == TieRule::last) return rows_of_guess(elements, chosen.data(), k, run.failed_flag(), run.device);
-  if (!run.failed()) return rows_with_ties(elements, problem.n, chosen.data(), k, run.device);
-  return solve_keys<typename Algorithm::Fallback>(run, problem, pack(problem.keys, problem.n, run.device));
-}
-
-/// Returns true if an algorithm reads these narrow keys as they are.
-template <class Algorithm>
-bool guesses_narrow(const TopKProblem& problem, std::span<const KeyColumn> columns) {
-  if constexpr (Guesses<Algorithm>) {
-    const bool one = columns.size() == 1 && bits(columns.front().width) < 32;
-    return one && problem.n <= std::numeric_limits<std::uint32_t>::max() &&
-           Algorithm::can_guess_narrow(problem.n, problem.k);
-  }
-  return false;
-}
-
 /// The rows of an answer, by keys or, where these are all wanted, without a selection.
 template <class Algorithm>
 Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<const KeyColumn> columns) {
   const auto select = [&run](const TopKProblem& level, const ResidentKeys& keys) {
     return level.k == level.n ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
   };
-  if constexpr (Guesses<Algorithm>) {
-    if (guesses_narrow<Algorithm>(problem, columns)) {
-      TopKProblem resident = problem;
-      resident.keys = columns;
-      return columns.front().width == KeyWidth::bytes1 ? guess_narrow<Algorithm, ByteElements>(run, resident)
-                                                       : guess_narrow<Algorithm, HalfElements>(run, resident);
-    }
-  }
+  const bool short_rows = problem.n <= std::numeric_limits<std::uint32_t>::max();
+  if (Guesses<Algorithm> && columns.size() == 1 && short_rows && problem.k < problem.n)
+    return solve_keys<Algorithm>(run, problem,
+                                 {.data = columns.front().data, .width = columns.front().width, .owned = {}});
   if (total_bits(columns) <= 64) return select(problem, pack(columns, problem.n, run.device));
   if constexpr (Guesses<Algorithm>) {
     return solve_wide(problem, columns, run.device, [&](const TopKProblem& level, const ResidentKeys& keys) {
       Buffer<RowId> rows = select(level, keys);
-      return run.failed() ? solve_keys<typename Algorithm::Fallback>(run, level, keys) : std::move(rows);
+      return run.failed() ? solve_keys<SortAll>(run, level, keys) : std::move(rows);
     });
   } else {
     return solve_wide(problem, columns, run.device, select);
@@ -194,7 +176,7 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   };
   take(solve_columns<Algorithm>(run, bounded, columns.columns));
   if constexpr (Guesses<Algorithm>) {
-    if (run.failed()) take(solve_columns<typename Algorithm::Fallback>(run, bounded, columns.columns));
+    if (run.failed()) take(solve_columns<SortAll>(run, bounded, columns.columns));
   }
   solution.times = stages.finished();
   return solution;

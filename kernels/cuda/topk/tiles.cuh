@@ -11,14 +11,13 @@
 namespace skyrank::kernels::cuda::topk {
 
 /// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
-/// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes; where load_words or word is
-/// all that is used, of 8 as well.
-template <class T, unsigned kThreads, unsigned kLoads, unsigned kBytes = 16>
+/// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes.
+template <class T, unsigned kThreads, unsigned kLoads>
 class Tiles {
  public:
   using Item = T;
   static constexpr unsigned kLoadsOfTile = kLoads;  ///< loads of a thread
-  static constexpr unsigned kWidth = kBytes / sizeof(T);
+  static constexpr unsigned kWidth = sizeof(uint4) / sizeof(T);
   /// Values of a thread in one tile.
   static constexpr unsigned kItems = kLoads * kWidth;
   static constexpr unsigned kTile = kThreads * kItems;
@@ -54,7 +53,7 @@ class Tiles {
 
   /// Returns the address that a thread's first item of the first tile would have.
   __device__ std::uintptr_t address_of(unsigned thread) const {
-    return reinterpret_cast<std::uintptr_t>(data_) + thread * kBytes - lead_ * sizeof(T);
+    return reinterpret_cast<std::uintptr_t>(data_) + thread * sizeof(uint4) - lead_ * sizeof(T);
   }
 
   /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
@@ -78,22 +77,15 @@ class Tiles {
     return present;
   }
 
-  /// One load of a tile of which all lies in the array, as a word of 16 bytes. The second half of it is all ones where
-  /// loads are of 8.
+  /// One load of a tile of which all lies in the array, as a word of 16 bytes.
   __device__ uint4 word(std::size_t tile, unsigned load, unsigned thread = own_thread()) const {
     return word_at(reinterpret_cast<std::uintptr_t>(data_ + first(tile, load, thread)));
   }
   /// kOnce: past the L1 cache, where it would take the place of what is asked for again.
   template <bool kOnce = false>
   __device__ static uint4 word_at(std::uintptr_t from) {
-    if constexpr (kBytes == 16) {
-      const auto* const word = reinterpret_cast<const uint4*>(from);  // NOLINT(performance-no-int-to-ptr)
-      return kOnce ? load_once(word) : __ldg(word);
-    } else {
-      const auto* const half = reinterpret_cast<const uint2*>(from);  // NOLINT(performance-no-int-to-ptr)
-      const uint2 loaded = kOnce ? load_once(half) : __ldg(half);
-      return make_uint4(loaded.x, loaded.y, ~0u, ~0u);
-    }
+    const auto* const word = reinterpret_cast<const uint4*>(from);  // NOLINT(performance-no-int-to-ptr)
+    return kOnce ? load_once(word) : __ldg(word);
   }
 
   /// Loads a thread's items as words of 16 bytes; what of these does not lie in the array is all ones. Whether all of
@@ -113,7 +105,6 @@ class Tiles {
       T items[kWidth];
 #pragma unroll
       for (unsigned j = 0; j < kWidth; ++j) items[j] = begin <= j && j < end ? data_[from + j] : static_cast<T>(~T{0});
-      words[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
       __builtin_memcpy(&words[i], items, sizeof(items));
     }
     return false;
@@ -188,13 +179,13 @@ class TileWaves {
 };
 
 /// The keys of all rows, to be made elements of.
-template <class E, unsigned kThreads, unsigned kLoads = 4, unsigned kBytes = 16>
-class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads, kBytes> {
+template <class E, unsigned kThreads, unsigned kLoads = 4>
+class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads> {
  public:
   using Element = typename E::Element;
 
   __host__ __device__ KeyTiles(const E& elements, std::size_t n)
-      : Tiles<typename E::Key, kThreads, kLoads, kBytes>(elements.keys, n), elements_(elements) {}
+      : Tiles<typename E::Key, kThreads, kLoads>(elements.keys, n), elements_(elements) {}
 
   __device__ Element element(typename E::Key key, std::size_t place) const { return elements_.of(key, place); }
   __device__ Element at(std::size_t place) const { return elements_.at(place); }
@@ -211,14 +202,15 @@ class KeyTiles : public Tiles<typename E::Key, kThreads, kLoads, kBytes> {
   E elements_;
 };
 
-/// The keys of all rows in tiles whose loads lie apart. Each load of a block's threads, of 16 bytes a thread or of 8,
+/// The keys of all rows in tiles whose loads lie apart. Each load of a block's threads, of 16 bytes a thread,
 /// is a stretch of neighbouring rows; the kLoads of a tile are kApart stretches from one another, so that where all of
 /// some thousand neighbours are wanted, as of sorted rows, many blocks have some of them.
-template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes, unsigned kApart>
-class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
+template <class E, unsigned kThreads, unsigned kLoads>
+class ApartTiles : public KeyTiles<E, kThreads, 1> {
  public:
-  using Stretches = KeyTiles<E, kThreads, 1, kBytes>;
+  using Stretches = KeyTiles<E, kThreads, 1>;
   static constexpr unsigned kLoadsOfTile = kLoads;
+  static constexpr unsigned kApart = 128;
 
   __host__ __device__ ApartTiles(const E& elements, std::size_t n)
       : Stretches(elements, n),
@@ -269,14 +261,6 @@ class ApartTiles : public KeyTiles<E, kThreads, 1, kBytes> {
   unsigned first_whole_;  ///< the first of the tiles of which all loads lie in the array,
   unsigned whole_ = 0;    ///< and how many there are, but for those of the last group
 };
-
-/// Tiles of keys of 4 or 8 bytes.
-template <class E, unsigned kThreads, unsigned kLoads>
-using WideTiles = ApartTiles<E, kThreads, kLoads, 16, 128>;
-
-/// Tiles of keys of 1 or 2 bytes.
-template <class E, unsigned kThreads, unsigned kLoads, unsigned kBytes>
-using NarrowTiles = ApartTiles<E, kThreads, kLoads, kBytes, 64>;
 
 /// A list of elements.
 template <class ElementT, unsigned kThreads, unsigned kLoads = 4>

@@ -10,7 +10,6 @@
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
-#include "kernels/cuda/topk/sampled_threshold/narrow_bin_rule.cuh"
 #include "kernels/cuda/topk/sampled_threshold/rank_bins.cuh"
 #include "tests/kernels/cuda/device_copies.hpp"
 #include "tests/kernels/problems.hpp"
@@ -45,22 +44,15 @@ class BinOf {
   using Element = typename E::Element;
 
   explicit BinOf(const BinRule<Element>& rule) : rule_(rule) {
-    if constexpr (sizeof(typename E::Key) < 4) {
-      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
-      for (unsigned i = 0; i < rule.count; ++i) knots_.set_interval(rule, i);
-    } else {
-      for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
-      knots_.set_low_scale(rule);
-    }
+    for (unsigned i = 0; i < rule.count; ++i) knots_.set_knot(rule, i);
+    knots_.set_low_scale(rule);
   }
 
   unsigned operator()(Element element) const { return knots_.bin_of(rule_, element); }
 
  private:
   BinRule<Element> rule_;
-  std::conditional_t<sizeof(typename E::Key) < 4, cuda::topk::NarrowKnotsOfBlock<Element>,
-                     cuda::topk::KnotsOfBlock<Element>>
-      knots_{};
+  cuda::topk::KnotsOfBlock<Element> knots_{};
 };
 
 cuda::topk::BinPlan bins_for(unsigned knots, std::size_t candidates) {
@@ -125,22 +117,6 @@ TEST(BinRule, RisesWithTheElement) {
   expect_rising_for_many_keys<cuda::topk::ManyElements>();
   expect_rising_for_many_keys<cuda::topk::ByteElements>();
   expect_rising_for_many_keys<cuda::topk::HalfElements>();
-}
-
-TEST(BinRule, RisesWhereNarrowKeysAndRowsDoTogether) {
-  using E = cuda::topk::HalfElements;
-  constexpr std::size_t kRows = 400'000;
-  std::mt19937_64 engine(6);
-  for (const bool last_first : {false, true}) {
-    for (const unsigned one_in : {20u, ~0u}) {
-      SCOPED_TRACE(std::to_string(one_in) + (last_first ? ", last" : ""));
-      const auto or_random = [&](std::size_t key) { return engine() % one_in == 0 ? engine() % 1000 : key; };
-      const auto rising = [&](std::size_t row) { return or_random(row / 300); };
-      const auto falling = [&](std::size_t row) { return or_random((kRows - 1 - row) / 300); };
-      expect_rising<E>(elements_of<E>(kRows, last_first, rising), last_first, kMaxKnots, 30'000, 30'000);
-      expect_rising<E>(elements_of<E>(kRows, last_first, falling), last_first, kMaxKnots, 30'000, 30'000);
-    }
-  }
 }
 
 /// The elements in the largest bin, of those up to the last knot. Every `step`-th one from the `first` on is a knot.
@@ -241,22 +217,6 @@ TEST(BinRule, DividesRowsOfKeyZeroBelowAllKnots) {
   EXPECT_LT(
       largest_bin<cuda::topk::ShortElements>(elements_of<cuda::topk::ShortElements>(kRows, false, clipped), 4500, 4500),
       64U);
-}
-
-TEST(BinRule, DividesNarrowKeysByTheirRows) {
-  constexpr std::size_t kRows = 40'000;
-  std::mt19937_64 engine(3);
-  const auto random = [&](std::size_t) { return engine(); };
-  const auto of_some = [&](std::size_t) { return engine() % 5; };
-  EXPECT_LT(
-      largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, false, random), 1800, 600),
-      40U);
-  EXPECT_LT(
-      largest_bin<cuda::topk::ByteElements>(elements_of<cuda::topk::ByteElements>(kRows, false, of_some), 1800, 600),
-      40U);
-  EXPECT_LT(
-      largest_bin<cuda::topk::HalfElements>(elements_of<cuda::topk::HalfElements>(kRows, false, of_some), 1800, 600),
-      40U);
 }
 
 /// Bins of some sizes, filled as a scan leaves them.

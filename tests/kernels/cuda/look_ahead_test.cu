@@ -4,7 +4,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "kernels/cuda/topk/element.cuh"
@@ -20,13 +19,12 @@ using cuda::topk::Guess;
 using cuda::topk::kScanThreads;
 using cuda::topk::LookAhead;
 
-/// Keys in tiles of so many loads of a thread, each of so many bytes: all that scans choose from.
-template <class E, unsigned kLoads, unsigned kBytes = 16>
+/// Keys in tiles of so many loads of a thread.
+template <class E, unsigned kLoads>
 struct Kind {
   using Elements = E;
-  using Rows = std::conditional_t<sizeof(typename E::Key) < 4, cuda::topk::NarrowTiles<E, kScanThreads, kLoads, kBytes>,
-                                  cuda::topk::WideTiles<E, kScanThreads, kLoads>>;
-  static constexpr std::size_t kRowsOfTile = kScanThreads * kLoads * kBytes / sizeof(typename E::Key);
+  using Rows = cuda::topk::ApartTiles<E, kScanThreads, kLoads>;
+  static constexpr std::size_t kRowsOfTile = kScanThreads * kLoads * sizeof(uint4) / sizeof(typename E::Key);
 };
 
 constexpr std::size_t kBlocks = 2;
@@ -74,11 +72,8 @@ void expect_kept(const std::vector<typename E::Key>& keys, const std::string& wh
 template <class K>
 class LookAheadOf : public testing::Test {};
 
-using Kinds = testing::Types<
-    Kind<cuda::topk::ByteElements, 4>, Kind<cuda::topk::ByteElements, 4, 8>, Kind<cuda::topk::ByteElements, 2, 8>,
-    Kind<cuda::topk::ByteElements, 1, 8>, Kind<cuda::topk::HalfElements, 4>, Kind<cuda::topk::HalfElements, 4, 8>,
-    Kind<cuda::topk::HalfElements, 2, 8>, Kind<cuda::topk::HalfElements, 1, 8>, Kind<cuda::topk::ShortElements, 4>,
-    Kind<cuda::topk::ShortElements, 2>, Kind<cuda::topk::LongElements, 4>, Kind<cuda::topk::LongElements, 2>>;
+using Kinds = testing::Types<Kind<cuda::topk::ShortElements, 4>, Kind<cuda::topk::ShortElements, 2>,
+                             Kind<cuda::topk::LongElements, 4>, Kind<cuda::topk::LongElements, 2>>;
 TYPED_TEST_SUITE(LookAheadOf, Kinds);
 
 TYPED_TEST(LookAheadOf, KeepsWhatAnyScanKeeps) {

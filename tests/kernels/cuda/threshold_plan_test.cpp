@@ -89,18 +89,17 @@ TEST(BinPlan, HasBinsForAllKnotsAndTakesSomeMultipleOfTheCandidates) {
 
 TEST(KeptPlan, HasBinsWhereManyAreExpected) {
   constexpr std::size_t kRows = std::size_t{1} << 24;
-  const auto kept = [](std::size_t k, bool narrow) {
-    return cuda::topk::plan_kept(cuda::topk::plan_threshold(kRows, k), k, sizeof(std::uint64_t), narrow);
+  const auto kept = [](std::size_t n, std::size_t k) {
+    return cuda::topk::plan_kept(cuda::topk::plan_threshold(n, k));
   };
-  EXPECT_TRUE(kept(32, false).bins.some());
-  EXPECT_FALSE(kept(256, true).bins.some());
-  EXPECT_GT(kept(256, true).listed, 0U);
-  for (const std::size_t k : {257, 1024, 65'536}) {
-    EXPECT_TRUE(kept(k, true).bins.some()) << k;
-    EXPECT_EQ(kept(k, true).listed, 0U) << k;
+  EXPECT_FALSE(kept(kRows / 256, 10).bins.some());
+  EXPECT_GT(kept(kRows / 256, 10).listed, 0U);
+  for (const std::size_t k : {32, 1024, 65'536}) {
+    EXPECT_TRUE(kept(kRows, k).bins.some()) << k;
+    EXPECT_EQ(kept(kRows, k).listed, 0U) << k;
   }
   // What is more than bins are meant for goes to a list.
-  EXPECT_FALSE(kept(kRows / 8, true).bins.some());
+  EXPECT_FALSE(kept(kRows, kRows / 8).bins.some());
 }
 
 TEST(BinPlan, PlacesOfSizesLieApart) {

@@ -113,11 +113,30 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
     scanned.ties = problem.ties;
     if (auto solution = run_scan(scanned, parameters, context)) return std::move(*solution);
   }
-  const kernels::cuda::expression::ScannedKeys keys = kernels::cuda::expression::scan_keys(scan_, problem.n);
-  const kernels::KeyColumn column{keys.keys.data(), keys.width};
+  namespace device = kernels::cuda::expression;
+  const auto stored_column = [](const kernels::ScannedColumn& column) {
+    return kernels::StoredColumn{.values = column.values, .stored = column.stored};
+  };
+  const kernels::ScannedColumn& filter = scan_.columns[1];
+  using kernels::Number;
+  using kernels::Opcode;
+  device::DeviceExpression condition;
+  condition.columns = {stored_column(filter)};
+  condition.instructions = {{.op = Opcode::column},
+                            {.op = Opcode::constant, .bits = kernels::with_bits_of<std::uint64_t>(filter.highest)},
+                            {.op = Opcode::less_equal, .left = Number::float64, .right = Number::float64}};
+  condition.result = kernels::Stored::truth_bytes;
+  const device::Passing passing = device::filter(condition, {.n = problem.n});
+  const device::DeviceRows rows{.n = passing.n, .ids = static_cast<const kernels::RowId*>(passing.ids.data())};
+  kernels::KeyRecipe recipe;
+  recipe.kind = kernels::KeyRecipe::Kind::number;
+  const kernels::KeyWidth width = problem.keys.front().width;
+  const auto keys = device::make_keys(stored_column(scan_.columns[0]), rows, recipe, width);
+  const kernels::KeyColumn column{keys.data(), width};
   kernels::TopKProblem made = problem;
+  made.n = passing.n;
   made.keys = {&column, 1};
-  made.k = std::min(problem.k, keys.passing);
+  made.k = std::min(problem.k, passing.n);
   return algorithm.run(made, parameters, context);
 }
 

@@ -42,8 +42,8 @@ class ScannedFloats {
   static double row_bytes(const Cell& cell);
   static double score_bytes(const Cell& cell);
 
-  /// Runs an algorithm as the engine does: in one pass if it can, otherwise on keys that a scan makes. `problem` says
-  /// how many rows there are, and which are wanted.
+  /// Runs an algorithm as the engine does: in one pass if it can, otherwise on keys of the rows that pass. `problem`
+  /// says how many rows there are, and which are wanted.
   kernels::TopKSolution run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
                             const kernels::ParameterValues& parameters, const kernels::Context& context) const;
 

@@ -9,17 +9,6 @@ namespace skyrank::kernels::cuda {
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 inline constexpr unsigned kLanes = 32;
 
-/// The sum of `value` over the lanes of the warp up to this one.
-template <class T>
-__device__ T sum_up_to_lane(T value) {
-  const unsigned lane = threadIdx.x % kLanes;
-  for (unsigned distance = 1; distance < kLanes; distance *= 2) {
-    const T below = __shfl_up_sync(kAllLanes, value, distance);
-    if (lane >= distance) value += below;
-  }
-  return value;
-}
-
 /// The least of the warp's values, unsigned integers of up to 64 bits. All lanes call.
 template <class T>
 __device__ T least_of_warp(T value) {
@@ -32,46 +21,6 @@ __device__ T least_of_warp(T value) {
     const unsigned low = high == least_high ? static_cast<unsigned>(value) : ~0u;
     return static_cast<T>(least_high) << kHalf | __reduce_min_sync(kAllLanes, low);
   }
-}
-
-/// The sum of `value` over the threads before this one, and over all in `total`.
-template <class T>
-__device__ T sum_before(T value, T& total) {
-  __shared__ T of_warps[kLanes];
-  const unsigned lane = threadIdx.x % kLanes;
-  const unsigned warp = threadIdx.x / kLanes;
-  const T inclusive = sum_up_to_lane(value);
-  __syncthreads();  // the last call's sums have been read
-  if (lane == kLanes - 1) of_warps[warp] = inclusive;
-  __syncthreads();
-  T before = 0;
-  total = 0;
-  if constexpr (sizeof(T) == sizeof(unsigned)) {
-    const T of_warp = lane < blockDim.x / kLanes ? of_warps[lane] : 0;
-    before = __reduce_add_sync(kAllLanes, lane < warp ? of_warp : 0);
-    total = __reduce_add_sync(kAllLanes, of_warp);
-  } else {
-    for (unsigned other = 0; other < blockDim.x / kLanes; ++other) {
-      if (other < warp) before += of_warps[other];
-      total += of_warps[other];
-    }
-  }
-  return before + inclusive - value;
-}
-
-/// Counts the threads before this one for which something is true; `total` counts all of them.
-__device__ inline unsigned count_before(bool is_true, unsigned& total) {
-  __shared__ unsigned of_warps[kLanes];
-  const unsigned lane = threadIdx.x % kLanes;
-  const unsigned warp = threadIdx.x / kLanes;
-  const unsigned lanes = __ballot_sync(kAllLanes, is_true);
-  __syncthreads();  // the last call's counts have been read
-  if (lane == 0) of_warps[warp] = static_cast<unsigned>(__popc(lanes));
-  __syncthreads();
-  const unsigned of_warp = lane < blockDim.x / kLanes ? of_warps[lane] : 0;
-  total = __reduce_add_sync(kAllLanes, of_warp);
-  const unsigned before = __reduce_add_sync(kAllLanes, lane < warp ? of_warp : 0);
-  return before + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
 }
 
 /// Adds one to a counter of the grid's. What the block wrote before its last barrier is seen by whoever finds that

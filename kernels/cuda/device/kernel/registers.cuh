@@ -13,16 +13,6 @@ __device__ inline void hold_in_register([[maybe_unused]] unsigned& value) {
 #endif
 }
 
-/// A kernel's parameter, of which the compiler is not to know that it is the same: then what follows from it is
-/// computed where it is asked for. Else all that is computed before the loops around, and these spill registers of
-/// their own.
-template <class T>
-__device__ const T& found_again(const T& parameter) {
-  unsigned none = 0;
-  hold_in_register(none);
-  return *(&parameter + none);
-}
-
 /// One of a power of two of values.
 template <class T, unsigned kCount>
 __device__ T chosen_of(const T (&values)[kCount], unsigned which) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
-#include "kernels/cuda/skyline/bitmap/cells.cuh"
 #include "kernels/cuda/skyline/bitmap/few.cuh"
 #include "kernels/cuda/skyline/bitmap/phases.cuh"
 #include "kernels/cuda/skyline/bitmap/prefilter.cuh"
@@ -84,7 +84,7 @@ Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std:
   SKYRANK_CUDA_CALL(cudaMemsetAsync(state, 0, sizeof(*state), run.stream()));
   launch("cut_dimensions", cut_dimensions<Key>, {.blocks = d, .threads = kSampleRows, .overlaps = can_overlap(run)},
          run.stream(), table, nullptr, table.n, thresholds, slopes.data());
-  const auto processors = static_cast<std::size_t>(run.device.properties().multiprocessors);
+  const auto processors = run.device.properties().multiprocessors;
   const std::size_t tiles = blocks_for(table.n, kRowThreads);
   launch("score_rows", score_rows<Key>,
          {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads, .overlaps = can_overlap(run)},
@@ -98,7 +98,7 @@ Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std:
   const std::size_t room =
       std::min(PrefilterPolicy::kMaxEliteBytes, run.device.properties().shared_bytes_per_block - kSpareRowsBytes);
   const int blocks = std::min<int>(kElite / 32, static_cast<int>(room / elite_bytes(path.dims, 1)));
-  const std::size_t shared = kSpareRowsBytes + elite_bytes(path.dims, blocks);
+  const std::size_t shared = elite_bytes(path.dims, blocks);
   const std::size_t resident = resident_blocks(path.spare, kSpareThreads, shared);
   launch("spare_rows", path.spare,
          {.blocks = std::min(blocks_for(table.n, kSpareThreads), resident * processors),
@@ -108,8 +108,7 @@ Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std:
          run.stream(), table, thresholds, sets.data(), blocks, state, spared);
   run.end_stage("prefilter", &state->survivors);
   // Before the host knows whether they are few, so that the device need not wait for it.
-  const auto settle =
-      run.counts() ? settle_few_for<Key, true>(spared.stride) : settle_few_for<Key, false>(spared.stride);
+  const auto settle = run.counts() ? settle_few<Key, true> : settle_few<Key, false>;
   launch("settle_few", settle, {.blocks = kFewBlocks, .threads = kFewThreads, .overlaps = can_overlap(run)},
          run.stream(), spared, max_few, state, members, run.counters());
   return survivors;
@@ -117,10 +116,7 @@ Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std:
 
 template <class Key>
 std::uint32_t count_survivors(SkylineRun& run, const Survivors<Key>& survivors) {
-  std::uint32_t count = 0;
-  SKYRANK_CUDA_CALL(
-      cudaMemcpyAsync(&count, &survivors.state.data()->survivors, sizeof(count), cudaMemcpyDeviceToHost, run.stream()));
-  run.device.synchronize();
+  const std::uint32_t count = value_at(&survivors.state.data()->survivors, run.device);
   run.context.check();
   return count;
 }
@@ -137,61 +133,6 @@ __global__ void mark_members(const Candidates rows, const std::uint32_t* order, 
   if ((*rows.dominated(head / 32) >> (head % 32) & 1u) != 0) return;
   const std::uint32_t id = list == nullptr ? order[place] : list[order[place]];
   atomicOr(&members[id / 32], 1u << (id % 32));
-}
-
-/// Device memory that is cut into arrays.
-class Arena {
- public:
-  template <class T>
-  void take(T*& array, std::size_t size) {
-    array = reinterpret_cast<T*>(base_ == nullptr ? nullptr : base_ + used_);
-    used_ += (size * sizeof(T) + 255) / 256 * 256;
-  }
-  void give(std::byte* base) {
-    base_ = base;
-    used_ = 0;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::byte* base_ = nullptr;
-  std::size_t used_ = 0;
-};
-
-struct Arrays {
-  Candidates rows;
-  Unsorted unsorted;
-  std::uint32_t* order = nullptr;
-  std::byte* sort = nullptr;
-};
-
-cudaError_t sort_codes(void* temporary, std::size_t& bytes, const Arrays& arrays, cudaStream_t stream) {
-  return cub::DeviceRadixSort::SortPairs(temporary, bytes, arrays.unsorted.codes, arrays.rows.codes,
-                                         arrays.unsorted.order, arrays.order, arrays.rows.count, 0, kCodeBits, stream);
-}
-
-template <class Key>
-void lay_out(Arena& arena, std::size_t sort_bytes, Arrays& arrays) {
-  Candidates& rows = arrays.rows;
-  const std::size_t keys = std::size_t{rows.count} * static_cast<std::size_t>(rows.stride);
-  const std::size_t levels = std::size_t{rows.groups} * 32 * static_cast<std::size_t>(rows.words);
-  Key* row_keys = nullptr;
-  arena.take(row_keys, keys);
-  rows.rows = row_keys;
-  arena.take(row_keys, keys);
-  arrays.unsorted.rows = row_keys;
-  arena.take(rows.levels, levels);
-  arena.take(arrays.unsorted.levels, levels);
-  const std::size_t records = (rows.spans + kSpansOfRecord - 1) / kSpansOfRecord;
-  arena.take(rows.maxima, std::size_t{rows.spans} * span_words(rows.guarded));
-  arena.take(rows.span_maxima, records * static_cast<std::size_t>(rows.guarded) * kSpansOfRecord);
-  arena.take(rows.firsts, rows.groups);
-  arena.take(rows.heads, rows.count);
-  arena.take(rows.codes, rows.count);
-  arena.take(arrays.unsorted.codes, rows.count);
-  arena.take(arrays.unsorted.order, rows.count);
-  arena.take(arrays.order, rows.count);
-  arena.take(arrays.sort, sort_bytes);
 }
 
 /// Counts of what candidates are made of.
@@ -211,39 +152,47 @@ void shape(Candidates& rows, std::uint32_t count, int d) {
 }  // namespace
 
 template <class Key>
-OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* list, std::uint32_t count,
-                       std::uint32_t* cells) {
+OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* list, std::uint32_t count) {
   const auto thresholds = run.allocate<Key>(kMaxDims * kLevels);
-  Arrays arrays;
-  Candidates& rows = arrays.rows;
+  OrderedRows ordered;
+  Candidates& rows = ordered.rows;
   shape<Key>(rows, count, table.d);
-  std::size_t sort_bytes = 0;
-  if (cells == nullptr) SKYRANK_CUDA_CALL(sort_codes(nullptr, sort_bytes, arrays, run.stream()));
-  Arena arena;
-  lay_out<Key>(arena, sort_bytes, arrays);
-  OrderedRows ordered{.rows = {}, .order = nullptr, .memory = run.allocate<std::byte>(arena.used())};
-  arena.give(ordered.memory.data());
-  lay_out<Key>(arena, sort_bytes, arrays);
+  const std::size_t keys = std::size_t{count} * static_cast<std::size_t>(rows.stride);
+  const std::size_t levels = std::size_t{rows.groups} * 32 * static_cast<std::size_t>(rows.words);
+  const std::size_t records = (rows.spans + kSpansOfRecord - 1) / kSpansOfRecord;
+  const auto take = [&]<class T>(T*& array, std::size_t size) {
+    array = reinterpret_cast<T*>(ordered.memory.emplace_back(run.allocate<std::byte>(size * sizeof(T))).data());
+  };
+  Key* sorted_keys = nullptr;
+  take(sorted_keys, keys);
+  rows.rows = sorted_keys;
+  take(rows.levels, levels);
+  take(rows.maxima, std::size_t{rows.spans} * span_words(rows.guarded));
+  take(rows.span_maxima, records * static_cast<std::size_t>(rows.guarded) * kSpansOfRecord);
+  take(rows.firsts, rows.groups);
+  take(rows.heads, count);
+  take(rows.codes, count);
+  take(ordered.order, count);
+  const auto unsorted_keys = run.allocate<Key>(keys);
+  const auto unsorted_levels = run.allocate<std::uint32_t>(levels);
+  const auto unsorted_codes = run.allocate<std::uint64_t>(count);
+  const auto unsorted_order = run.allocate<std::uint32_t>(count);
+  const Unsorted unsorted{unsorted_keys.data(), unsorted_levels.data(), unsorted_codes.data(), unsorted_order.data()};
   launch("cut_dimensions", cut_dimensions<Key>,
          {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows, .overlaps = can_overlap(run)},
          run.stream(), table, list, count, thresholds.data(), nullptr);
   launch("code_rows", code_rows<Key>,
          {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
-         table, list, thresholds.data(), rows, arrays.unsorted, cells);
-  if (cells != nullptr) {
-    launch("place_by_cells", place_by_cells,
-           {.blocks = blocks_for(count, kCellThreads), .threads = kCellThreads, .overlaps = can_overlap(run)},
-           run.stream(), rows, arrays.unsorted, cells, arrays.order);
-  } else {
-    SKYRANK_CUDA_CALL(sort_codes(arrays.sort, sort_bytes, arrays, run.stream()));
-  }
+         table, list, thresholds.data(), rows, unsorted);
+  with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
+    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, unsorted.codes, rows.codes, unsorted.order,
+                                                      ordered.order, count, 0, kCodeBits, run.stream()));
+  });
   const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
   launch("gather_groups", gather_groups<Key>,
          {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes, .overlaps = can_overlap(run)},
-         run.stream(), arrays.unsorted, arrays.order, rows);
+         run.stream(), unsorted, ordered.order, rows);
   run.end_stage("order");
-  ordered.rows = rows;
-  ordered.order = arrays.order;
   return ordered;
 }
 
@@ -261,9 +210,9 @@ template Survivors<std::uint64_t> start_prefilter(SkylineRun& run, const KeyTabl
 template std::uint32_t count_survivors(SkylineRun& run, const Survivors<std::uint32_t>& survivors);
 template std::uint32_t count_survivors(SkylineRun& run, const Survivors<std::uint64_t>& survivors);
 template OrderedRows order_rows(SkylineRun& run, const KeyTable<std::uint32_t>& table, const std::uint32_t* list,
-                                std::uint32_t count, std::uint32_t* cells);
+                                std::uint32_t count);
 template OrderedRows order_rows(SkylineRun& run, const KeyTable<std::uint64_t>& table, const std::uint32_t* list,
-                                std::uint32_t count, std::uint32_t* cells);
+                                std::uint32_t count);
 
 namespace {
 
@@ -281,9 +230,7 @@ struct BlockedBitmap {
     if (count <= max_few) return;
     const std::uint32_t* const list = survivors.rows.data();
     if (table.d == 2) return sweep_two_columns<Key>(run, table, list, count, members);
-    const bool by_cells = count <= static_cast<std::uint32_t>(run.parameters["cells"]);
-    const OrderedRows ordered =
-        order_rows<Key>(run, table, list, count, by_cells ? survivors.state.data()->cells : nullptr);
+    const OrderedRows ordered = order_rows<Key>(run, table, list, count);
     reduce_groups(run, ordered.rows);
     run.end_stage("reduce");
     mark_undominated(run, ordered, list, members);
@@ -292,8 +239,6 @@ struct BlockedBitmap {
 
 constexpr Parameter kParameters[] = {
     {"few", "rows left by the prefilter that are compared pair by pair, if no more are left", 0, kFew, kFew},
-    {"cells", "candidates that are ordered by cells, without a sort, if no more are left", 0, CellPolicy::kMaxRows,
-     CellPolicy::kMaxRows},
 };
 
 }  // namespace

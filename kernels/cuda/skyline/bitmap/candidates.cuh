@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/skyline/bitmap/levels.cuh"
 #include "kernels/cuda/skyline/overlap.cuh"
@@ -26,13 +27,6 @@ SKYRANK_HD constexpr int z_planes(int d) {
 
 SKYRANK_HD constexpr int z_bits(int d) { return d <= kZBits ? z_planes(d) * d : kZBits; }
 SKYRANK_HD constexpr int hash_bits(int d) { return kCodeBits - z_bits(d); }
-
-/// Cells are the first bits of the z-order.
-inline constexpr int kCellBits = 13;
-inline constexpr unsigned kCells = 1u << kCellBits;
-
-/// Bits of a sort key below its cell.
-SKYRANK_HD constexpr int cell_shift(int d) { return kCodeBits - (z_bits(d) < kCellBits ? z_bits(d) : kCellBits); }
 
 inline constexpr unsigned kGroupsOfSpan = 32;
 inline constexpr unsigned kSpansOfRecord = 32;
@@ -89,12 +83,10 @@ __device__ std::uint64_t telling_dims(const Key* thresholds, int d) {
 }
 
 /// Row i of the survivors `ids` (null: all rows of the table): its keys side by side, its levels, and its sort key: the
-/// z-order of its levels above a hash of its keys, so that equal rows meet. With `cells`, which count the rows in each,
-/// its sort key is its cell alone, and its `order` how many were counted there before it.
+/// z-order of its levels above a hash of its keys, so that equal rows meet.
 template <class Key>
 __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* ids, const Key* thresholds,
-                          const __grid_constant__ Candidates to, const __grid_constant__ Unsorted out,
-                          std::uint32_t* cells) {
+                          const __grid_constant__ Candidates to, const __grid_constant__ Unsorted out) {
   constexpr int kKeys = sizeof(uint4) / sizeof(Key);
   struct alignas(sizeof(uint4)) Vector {
     Key keys[kKeys];
@@ -151,24 +143,13 @@ __global__ void code_rows(const __grid_constant__ KeyTable<Key> table, const std
   if (!taking) return;
   for (; w < to.words; ++w, word = 0) out.levels[std::size_t{to.count} * static_cast<unsigned>(w) + place] = word;
   const std::uint64_t low = hash & ((std::uint64_t{1} << hash_bits(d)) - 1);
-  const std::uint64_t code = std::uint64_t{z} << hash_bits(d) | low;
-  const int shift = cell_shift(d);
-  out.codes[place] = cells == nullptr ? code : code >> shift << shift;
-  out.order[place] = cells == nullptr ? place : atomicAdd(&cells[code >> shift], 1u);
+  out.codes[place] = std::uint64_t{z} << hash_bits(d) | low;
+  out.order[place] = place;
 }
 
 /// The first place in [0, end) whose code is not below `code`, where codes ascend.
 __device__ inline std::uint32_t first_not_below(const std::uint64_t* codes, std::uint32_t end, std::uint64_t code) {
-  std::uint32_t begin = 0;
-  while (begin < end) {
-    const std::uint32_t middle = begin + (end - begin) / 2;
-    if (codes[middle] < code) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return first_where(0u, end, [=](std::uint32_t i) { return codes[i] >= code; });
 }
 
 inline constexpr unsigned kSpanThreads = kGroupsOfSpan * 32;

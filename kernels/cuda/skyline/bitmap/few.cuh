@@ -14,37 +14,12 @@ inline constexpr unsigned kFewThreads = FewPolicy::kThreads;
 inline constexpr unsigned kFewRows = FewPolicy::kRows;
 inline constexpr unsigned kFewBlocks = kFew / kFewRows;
 
-/// Returns true if `other` dominates the thread's own row. It has no branches if the length is known, so that the loads
-/// of several rows overlap.
-template <class Key, int kDims>
-__device__ bool dominates_own(const Key* other, const OwnRow<Key, kDims>& own) {
-  if constexpr (kDims == 0) {
-    return at_least_as_good(other, own) && differs(other, own);
-  } else {
-    bool worse = false;
-    bool better = false;
-#pragma unroll
-    for (int c = 0; c < kDims; c += kChunkKeys<Key>) {
-      const Chunk<Key> its = load_chunk(other + c);
-      const Chunk<Key> mine = own.chunk(c);
-#pragma unroll
-      for (int i = 0; i < kChunkKeys<Key>; ++i) {
-        worse |= its.keys[i] > mine.keys[i];
-        better |= its.keys[i] < mine.keys[i];
-      }
-    }
-    return better && !worse;
-  }
-}
-
-/// Marks the members among the survivors, if there are at most `most` of them, which is no more than kFew. kDims: the
-/// rows' stride, or 0.
-template <class Key, int kDims, bool kCount>
+/// Marks the members among the survivors, if there are at most `most` of them, which is no more than kFew.
+template <class Key, bool kCount>
 __global__ void __launch_bounds__(kFewThreads)
     settle_few(const __grid_constant__ Spared<Key> spared, std::uint32_t most, const PrefilterState* state,
                std::uint32_t* members, TestCounters* counters) {
   constexpr unsigned kOthers = kFewThreads / kFewRows;  // that a block meets at a time
-  constexpr unsigned kAtOnce = kDims == 0 ? 1 : kDims * sizeof(Key) <= 32 ? 4 : 2;
   __shared__ unsigned dominated;
   follow_previous();
   const std::uint32_t count = state->survivors;
@@ -57,14 +32,12 @@ __global__ void __launch_bounds__(kFewThreads)
   for (std::uint32_t first = blockIdx.x * kFewRows; first < count; first += gridDim.x * kFewRows) {
     if (threadIdx.x == 0) dominated = 0;
     __syncthreads();
-    OwnRow<Key, kDims> own;
+    OwnRow<Key, 0> own;
     own.load(row_at(first + threadIdx.x % kFewRows), spared.stride);
-    for (std::uint32_t other = threadIdx.x / kFewRows; other < count; other += kOthers * kAtOnce) {
-      bool found = false;
-#pragma unroll
-      for (unsigned i = 0; i < kAtOnce; ++i) found |= dominates_own(row_at(other + i * kOthers), own);
-      if constexpr (kCount) tests += min(kAtOnce, (count - other + kOthers - 1) / kOthers);
-      if (found) atomicOr(&dominated, own_bit);
+    for (std::uint32_t other = threadIdx.x / kFewRows; other < count; other += kOthers) {
+      const Key* const its = row_at(other);
+      if constexpr (kCount) ++tests;
+      if (at_least_as_good(its, own) && differs(its, own)) atomicOr(&dominated, own_bit);
       if ((*static_cast<const volatile unsigned*>(&dominated) & own_bit) != 0) break;
     }
     __syncthreads();
@@ -75,20 +48,6 @@ __global__ void __launch_bounds__(kFewThreads)
     __syncthreads();
   }
   if constexpr (kCount) atomicAdd(&counters->dominance_tests, tests);
-}
-
-template <class Key>
-using SettleFew = void (*)(Spared<Key>, std::uint32_t, const PrefilterState*, std::uint32_t*, TestCounters*);
-
-template <class Key, bool kCount>
-SettleFew<Key> settle_few_for(int stride) {
-  switch (stride) {
-    case 4: return settle_few<Key, 4, kCount>;
-    case 8: return settle_few<Key, 8, kCount>;
-    case 12: return settle_few<Key, 12, kCount>;
-    case 16: return settle_few<Key, 16, kCount>;
-    default: return settle_few<Key, 0, kCount>;
-  }
 }
 
 }  // namespace skyrank::kernels::cuda::skyline::bitmap

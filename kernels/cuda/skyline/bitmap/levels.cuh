@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "kernels/common/host_device.hpp"
+#include "kernels/cuda/device/kernel/block.cuh"
 
 // Levels: every dimension is cut at 31 thresholds into 32, one for each lane of a warp, and a key's level is found by
 // shuffles. Levels are packed into words of six, five bits each, so that a shift leaves a level where a shuffle looks
 // for a lane.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
-inline constexpr unsigned kAllLanes = ~0u;
 inline constexpr int kLevels = 32;
 inline constexpr int kLevelBits = 5;
 inline constexpr int kLevelsOfWord = 6;

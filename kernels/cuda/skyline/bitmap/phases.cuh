@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
 #include "kernels/cuda/skyline/bitmap/prefilter.cuh"
@@ -31,15 +32,14 @@ std::uint32_t count_survivors(SkylineRun& run, const Survivors<Key>& survivors);
 /// Candidates in the order in which they meet, with the memory that they lie in.
 struct OrderedRows {
   Candidates rows;
-  const std::uint32_t* order = nullptr;  ///< place of each candidate in the list that it comes from
-  Buffer<std::byte> memory;
+  std::uint32_t* order = nullptr;  ///< place of each candidate in the list that it comes from
+  std::vector<Buffer<std::byte>> memory;
 };
 
-/// Orders `count` > 0 rows of a table, those that `list` names; null: the first ones. With `cells`, zeros, a few rows
-/// are ordered without a sort. Without, equal tables and lists give equal candidates, on all GPUs.
+/// Orders `count` > 0 rows of a table, those that `list` names; null: the first ones. Equal tables and lists give equal
+/// candidates, on all GPUs.
 template <class Key>
-OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* list, std::uint32_t count,
-                       std::uint32_t* cells);
+OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::uint32_t* list, std::uint32_t count);
 
 /// Sets the bit of each row that nothing dominates: of `list`, or where that is null of places in it.
 void mark_undominated(SkylineRun& run, const OrderedRows& ordered, const std::uint32_t* list, std::uint32_t* members);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
 #include "kernels/cuda/skyline/bitmap/policy.hpp"
 #include "kernels/cuda/skyline/bitmap/sample.cuh"
@@ -22,7 +24,6 @@ struct PrefilterState {
   std::uint32_t cutoff;  ///< the elite's scores are below it
   std::uint32_t blocks_done;
   std::uint32_t histogram[kScores];
-  std::uint32_t cells[kCells];  ///< rows in each cell, where they are ordered by cells
 };
 
 /// Levels below that of the sample's least key, continued at the slope of the first.
@@ -50,30 +51,12 @@ __device__ unsigned score_row(const KeyTable<Key>& table, const Key* thresholds,
   return static_cast<unsigned>(fminf(fmaxf(score, 0.0F), static_cast<float>(kScores - 1)));
 }
 
-/// Sums over the threads before this one of a block. `sums`: 32 of shared memory.
-__device__ inline unsigned sum_before(unsigned value, unsigned* sums) {
-  const unsigned lane = threadIdx.x % 32;
-  unsigned sum = value;
-#pragma unroll
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned below = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= step) sum += below;
-  }
-  if (lane == 31) sums[threadIdx.x / 32] = sum;
-  __syncthreads();
-  unsigned before = lane < threadIdx.x / 32 ? sums[lane] : 0;
-  before = __reduce_add_sync(kAllLanes, before);
-  return before + sum - value;
-}
-
 /// Scores all rows; the last block to be done finds the elite's cutoff.
 template <class Key>
 __global__ void __launch_bounds__(kRowThreads)
     score_rows(const __grid_constant__ KeyTable<Key> table, const Key* thresholds, const float* slopes,
                std::uint16_t* scores, PrefilterState* state) {
   __shared__ std::uint32_t histogram[kScores];
-  __shared__ unsigned sums[32];
-  __shared__ bool last;
   follow_previous();
   for (unsigned s = threadIdx.x; s < kScores; s += kRowThreads) histogram[s] = 0;
   __syncthreads();
@@ -90,17 +73,13 @@ __global__ void __launch_bounds__(kRowThreads)
   for (unsigned s = threadIdx.x; s < kScores; s += kRowThreads) {
     if (histogram[s] != 0) atomicAdd(&state->histogram[s], histogram[s]);
   }
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) last = atomicAdd(&state->blocks_done, 1u) + 1 == gridDim.x;
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
+  if (!last_block(&state->blocks_done)) return;
   constexpr unsigned kEach = kScores / kRowThreads;
   unsigned own = 0;
   const unsigned begin = threadIdx.x * kEach;
   for (unsigned s = begin; s < begin + kEach; ++s) own += atomicAdd(&state->histogram[s], 0u);
-  unsigned rows = sum_before(own, sums);
+  unsigned all = 0;
+  unsigned rows = sum_before<kRowThreads>(own, all);
   // The elite ends before the score that makes it too large, unless it would be too small then.
   for (unsigned s = begin; s < begin + kEach; ++s) {
     const unsigned here = atomicAdd(&state->histogram[s], 0u);
@@ -150,8 +129,9 @@ __global__ void __launch_bounds__(kElite)
   }
   const unsigned count = state->elite < kElite ? state->elite : kElite;
   const Key key = i < count ? table.columns[j][elite[i]] : ~Key{0};
-  places[i] = sort_block(key, places);
+  places[i] = key;
   __syncthreads();
+  sort_in_block<kElite>(places, kElite);
   const unsigned rank = count * (lane + 1) / kLevels;
   const Key threshold = places[rank == 0 ? 0 : rank - 1];
   if (i < kLevels) thresholds[j * kLevels + static_cast<int>(lane)] = threshold;
@@ -168,8 +148,8 @@ constexpr std::size_t elite_bytes(int dims, int blocks) {
   return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(dims) * kLevels * sizeof(std::uint32_t);
 }
 
-/// Shared memory of spare_rows besides that.
-inline constexpr std::size_t kSpareRowsBytes = 36 * sizeof(unsigned);
+/// Shared memory of spare_rows besides that: for sums, and a word.
+inline constexpr std::size_t kSpareRowsBytes = kScanBytes<kSpareThreads, unsigned> + alignof(uint4);
 
 /// The output of spare_rows, besides the state.
 template <class Key>
@@ -185,10 +165,9 @@ template <class Key, int kDims>
 __global__ void __launch_bounds__(kSpareThreads)
     spare_rows(const __grid_constant__ KeyTable<Key> table, const Key* thresholds, const std::uint32_t* elite_sets,
                int blocks, PrefilterState* state, const __grid_constant__ Spared<Key> spared) {
-  auto* const sums = dynamic_shared<unsigned>();
+  auto* const sets = dynamic_shared<std::uint32_t>();
+  __shared__ std::uint32_t base;
   follow_previous();
-  unsigned& base = sums[32];
-  std::uint32_t* const sets = sums + kSpareRowsBytes / sizeof(unsigned);
   const int d = table.d;
   const unsigned lane = threadIdx.x % 32;
   const unsigned elite = state->elite < kElite ? state->elite : kElite;
@@ -221,8 +200,9 @@ __global__ void __launch_bounds__(kSpareThreads)
       above = false;
       kept = false;
     }
-    const unsigned before = sum_before(kept ? 1u : 0u, sums);
-    if (threadIdx.x == kSpareThreads - 1) base = atomicAdd(&state->survivors, before + (kept ? 1u : 0u));
+    unsigned all = 0;
+    const unsigned before = sum_before<kSpareThreads>(kept ? 1u : 0u, all);
+    if (threadIdx.x == 0) base = atomicAdd(&state->survivors, all);
     __syncthreads();
     const std::uint32_t at = base + before;
     if (kept) spared.rows[at] = static_cast<std::uint32_t>(row);
@@ -230,7 +210,6 @@ __global__ void __launch_bounds__(kSpareThreads)
       Key* const to = spared.few + std::size_t{at} * static_cast<unsigned>(spared.stride);
       for (int j = 0; j < spared.stride; ++j) to[j] = j < d ? table.columns[j][row] : 0;
     }
-    __syncthreads();
   }
 }
 

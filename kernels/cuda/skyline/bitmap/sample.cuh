@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/device/kernel/shared.cuh"
+#include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/skyline/bitmap/levels.cuh"
 #include "kernels/cuda/skyline/overlap.cuh"
 #include "kernels/cuda/skyline/sampled_row.hpp"
@@ -14,29 +14,6 @@
 namespace skyrank::kernels::cuda::skyline::bitmap {
 
 inline constexpr unsigned kSampleRows = 1024;  ///< a thread each
-
-/// Sorts a value of each thread of a block of 1024 threads ascending, by a bitonic network; thread i gets the i-th.
-/// `places`: 1024 of shared memory.
-template <class T>
-__device__ T sort_block(T value, T* places) {
-  const unsigned i = threadIdx.x;
-  for (unsigned run = 2; run <= kSampleRows; run *= 2) {
-    for (unsigned stride = run / 2; stride > 0; stride /= 2) {
-      T other;
-      if (stride >= 32) {
-        places[i] = value;
-        __syncthreads();
-        other = places[i ^ stride];
-        __syncthreads();
-      } else {
-        other = exchange(value, (i ^ stride) % 32);
-      }
-      const bool keep_less = ((i & stride) == 0) == ((i & run) == 0);
-      value = keep_less == (other < value) ? other : value;
-    }
-  }
-  return value;
-}
 
 /// Block j cuts dimension j at the quantiles of a sample of the rows `ids` (null: all), of which there are n > 0:
 /// thresholds[32 j + l] is the l-th, and for l = 0 the least key of the sample; slopes[32 j + l] (null: not asked for)
@@ -55,8 +32,9 @@ __global__ void __launch_bounds__(kSampleRows)
     const std::uint32_t row = sampled_row(n, i, count);
     key = table.columns[j][ids == nullptr ? row : ids[row]];
   }
-  places[i] = sort_block(key, places);
+  places[i] = key;
   __syncthreads();
+  sort_in_block<kSampleRows>(places, kSampleRows);
   if (i >= kLevels) return;
   const Key threshold = places[count * i / kLevels];
   thresholds[j * kLevels + i] = threshold;

@@ -9,9 +9,9 @@
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/skyline/bitmap/phases.cuh"
 #include "kernels/cuda/skyline/bitmap/reduce.cuh"
-#include "kernels/cuda/skyline/ranks.cuh"
 
 // cuda-blocked-bitmap on several GPUs.
 //
@@ -57,12 +57,6 @@ __global__ void __launch_bounds__(kThreads)
   if ((word >> bit % 32 & 1u) == 0) return;
   const std::uint32_t row = list[i];
   atomicOr(&members[row / 32], 1u << (row % 32));
-}
-
-/// Lists the rows that `ranks` keeps, counted from `first`.
-__global__ void __launch_bounds__(kThreads) list_kept(const Ranks ranks, std::uint32_t n, RowId first, RowId* rows) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-  if (row < n && ranks.keeps(row)) rows[ranks.of(row)] = first + row;
 }
 
 /// Sends a thread's work to a GPU of the team while it lives.
@@ -120,11 +114,8 @@ class Member {
     table_.n = static_cast<std::uint32_t>(share.n);
     table_.d = static_cast<int>(share.keys.size());
     for (std::size_t c = 0; c < share.keys.size(); ++c) table_.columns[c] = share.keys[c].as<Key>();
-    bits_ = run_.template allocate<std::uint32_t>(words_for_ranks(share.n));
+    bits_ = run_.template allocate<std::uint32_t>((share.n + 31) / 32);
     SKYRANK_CUDA_CALL(cudaMemsetAsync(bits_.data(), 0, bits_.bytes(), run_.stream()));
-    sizes_ = run_.template allocate<std::uint32_t>(2);
-    SKYRANK_CUDA_CALL(
-        cudaMemcpyAsync(sizes_.data(), &table_.n, sizeof(table_.n), cudaMemcpyHostToDevice, run_.stream()));
   }
 
   const SelectedDevice& device() const { return device_; }
@@ -168,7 +159,7 @@ class Member {
     all.n = total_;
     all.d = table_.d;
     for (int j = 0; j < all.d; ++j) all.columns[j] = columns_.data() + static_cast<std::size_t>(j) * total_;
-    ordered_ = order_rows<Key>(run_, all, nullptr, total_, nullptr);
+    ordered_ = order_rows<Key>(run_, all, nullptr, total_);
     reduce_groups(run_, ordered_.rows, share);
     run_.end_stage("reduce");
     left_ = run_.template allocate<std::uint32_t>(words());
@@ -177,7 +168,7 @@ class Member {
     compared_.record(run_.stream());
   }
 
-  /// Finds the rows of its share that are left on all GPUs, and starts to count them.
+  /// Finds the rows of its share that are left on all GPUs.
   void settle(std::span<const std::unique_ptr<Member>> team) {
     if (count_ == 0) return;
     const std::size_t begin = first_ / 32;
@@ -191,19 +182,11 @@ class Member {
         .words = common_.data(), .stride = size, .gpus = static_cast<std::uint32_t>(team.size()), .first = first_ % 32};
     launch("mark_common", mark_common, {.blocks = blocks_for(count_, kThreads), .threads = kThreads}, run_.stream(),
            bits, survivors_.rows.data(), count_, bits_.data());
-    kept_ = run_.template allocate<std::uint32_t>(words_for_ranks(table_.n));
-    before_ = run_.template allocate<std::uint32_t>(words_for_ranks(table_.n));
-    rank_bits({.words = bits_.data(), .zeros = false, .first = nullptr, .size = sizes_.data()}, kept_.data(),
-              before_.data(), sizes_.data() + 1, run_.device);
   }
 
   /// Returns the number of its rows in the skyline; waits for the device.
   std::size_t count_found() {
-    std::uint32_t found = 0;
-    if (count_ > 0) {
-      SKYRANK_CUDA_CALL(
-          cudaMemcpyAsync(&found, sizes_.data() + 1, sizeof(found), cudaMemcpyDeviceToHost, run_.stream()));
-    }
+    const std::size_t found = count_ > 0 ? count_where(BitIs{bits_.data()}, table_.n, run_.device) : 0;
     run_.device.synchronize();
     run_.collect();
     return found;
@@ -212,8 +195,7 @@ class Member {
   /// Lists its rows in the skyline, counted from row `first`.
   void list(RowId first, const DeviceArray& rows) const {
     if (rows.bytes() == 0) return;
-    launch("list_kept", list_kept, {.blocks = blocks_for(table_.n, kThreads), .threads = kThreads}, run_.stream(),
-           Ranks{kept_.data(), before_.data()}, table_.n, first, static_cast<RowId*>(rows.data()));
+    list_where(BitIs{bits_.data()}, table_.n, places_from<RowId>(first), static_cast<RowId*>(rows.data()), run_.device);
   }
 
  private:
@@ -238,9 +220,6 @@ class Member {
   Buffer<std::uint32_t> left_;    // a bit for each survivor that its comparisons leave
   Buffer<std::uint32_t> common_;  // those of its own survivors, from all GPUs
   Buffer<std::uint32_t> bits_;    // a bit for each row of its share in the skyline
-  Buffer<std::uint32_t> kept_;
-  Buffer<std::uint32_t> before_;
-  Buffer<std::uint32_t> sizes_;  // of its share, and of its rows in the skyline
   Event packed_;
   Event compared_;
 };

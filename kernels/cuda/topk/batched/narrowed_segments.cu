@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/segment_paths.hpp"
@@ -233,13 +234,13 @@ class NarrowedSegment {
   }
 
   __device__ void append(const Tile& read, unsigned mine) {
-    const unsigned up_to_lane = sum_up_to_lane(mine);
-    unsigned place = count_ + up_to_lane - mine;
+    unsigned all = 0;
+    unsigned place = count_ + sum_before_lane(mine, all);
 #pragma unroll
     for (unsigned i = 0; i < Rows::kItems; ++i) {
       if ((read.taken >> i & 1) != 0) held_[place++] = element(read, i);
     }
-    count_ += __shfl_sync(kAllLanes, up_to_lane, kLanes - 1);
+    count_ += all;
     __syncwarp();
   }
 

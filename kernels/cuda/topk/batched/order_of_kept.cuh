@@ -5,14 +5,15 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/kernel/quotient.cuh"
-#include "kernels/cuda/topk/block_merge_sort.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/topk/element.cuh"
 
 // The order of what a block has kept of a segment, all of it within a bound: in bins of equal width from a knot to the
 // bound, and some below the knot, each element is ranked among the few of its bin. The bins divide keys by their rows
-// too, so that many rows of few keys are as even as others. Elements that are not spread evenly enough are merged
-// instead. An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
+// too, so that many rows of few keys are as even as others. A network sorts elements that are not spread evenly enough.
+// An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
 // two passes would leave too few of these for the rest of the kernel.
 namespace skyrank::kernels::cuda::topk {
 
@@ -67,7 +68,7 @@ struct KeptRange {
   unsigned tied_rows;  ///< and than most of those with the key `greatest`
 };
 
-/// Orders up to kThreads * kItems elements. `kItems` is that of BlockMergeSort.
+/// Orders up to kThreads * kItems elements.
 template <class E, unsigned kThreads, unsigned kItems>
 class OrderOfKept {
  public:
@@ -77,7 +78,7 @@ class OrderOfKept {
 
   static constexpr unsigned kBins = Bins::kBins;
   static constexpr unsigned kCapacity = kThreads * kItems;
-  /// All elements are merged if a bin has more than this.
+  /// The network sorts all elements if a bin has more than this.
   static constexpr unsigned kMaxInBin = 256;
 
   /// Shared memory, besides that for the elements.
@@ -103,7 +104,7 @@ class OrderOfKept {
       shared.slots[i] = atomicAdd(&shared.begins[bin], 1u) << kBinBits | bin;
     }
     if (find_begins(shared)) {
-      BlockMergeSort<Element, kThreads, kItems>::sort(kept, count);
+      sort_in_block<kThreads>(kept, count);
       for (unsigned i = threadIdx.x; i < min(count, wanted); i += kThreads) put(i, kept[i]);
       return;
     }
@@ -149,7 +150,7 @@ class OrderOfKept {
       most = max(most, max(max(counts[i].x, counts[i].y), max(counts[i].z, counts[i].w)));
     }
     unsigned all = 0;
-    unsigned begin = sum_before(sum, all);
+    unsigned begin = sum_before<kThreads>(sum, all);
 #pragma unroll
     for (unsigned i = 0; i < kQuads; ++i) {
       const unsigned second = begin + counts[i].x;

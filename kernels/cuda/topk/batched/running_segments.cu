@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/segment_paths.hpp"
@@ -75,9 +76,9 @@ class RunningSegment {
     typename Sort::Shared sort;
     BlockRange<Key, kThreads> keys;
     BlockRange<RowBits, kThreads> rows;
-    unsigned count;   ///< places given away
-    unsigned filled;  ///< first place of the first warp for which there was no room
-    RankedBin last;   ///< the bin that has the k-th element
+    unsigned count;            ///< places given away
+    unsigned filled;           ///< first place of the first warp for which there was no room
+    RankedBin<kThreads> last;  ///< the bin that has the k-th element
     unsigned of_tiles[kRoom / Rows::kTile];
     unsigned stride;  ///< stride of the order in which tiles are read
   };
@@ -246,14 +247,14 @@ class RunningSegment {
   /// Room for as many elements of each lane as `taken` has bits, from `place` on; if there is so much. A warp calls it.
   __device__ bool make_room(unsigned taken, unsigned& place) {
     const auto mine = static_cast<unsigned>(__popc(taken));
-    const unsigned up_to_lane = sum_up_to_lane(mine);
-    const unsigned all = __shfl_sync(kAllLanes, up_to_lane, kLanes - 1);
+    unsigned all = 0;
+    const unsigned before_lane = sum_before_lane(mine, all);
     if (all == 0) return true;
     const unsigned lane = threadIdx.x % kLanes;
     unsigned begin = 0;
     if (lane == 0) begin = atomicAdd(&shared_.count, all);
     begin = __shfl_sync(kAllLanes, begin, 0);
-    place = begin + up_to_lane - mine;
+    place = begin + before_lane;
     if (begin + all <= kRoom) return true;
     // Whoever comes later finds no room either.
     if (lane == 0 && begin <= kRoom) shared_.filled = begin;

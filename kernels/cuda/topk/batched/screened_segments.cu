@@ -5,6 +5,7 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/copy_ahead.cuh"
 #include "kernels/cuda/device/kernel/quotient.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
@@ -62,9 +63,9 @@ class ScreenedSegment {
       uint4 counts[kBins / 4];  ///< counts of the sample, before any row is kept
     };
     BlockRange<Key, kThreads> range;
-    unsigned count;    ///< places given away
-    RankedBin wanted;  ///< the bin that has the wanted key of the sample
-    unsigned tie_end;  ///< see below
+    unsigned count;              ///< places given away
+    RankedBin<kThreads> wanted;  ///< the bin that has the wanted key of the sample
+    unsigned tie_end;            ///< see below
   };
 
   /// `size` keys, more than kSampled.
@@ -206,7 +207,7 @@ class ScreenedSegment {
   __device__ void bound_ties(unsigned inside, unsigned rank, unsigned few, unsigned row) {
     const auto own = static_cast<unsigned>(__popc(inside));
     unsigned all = 0;
-    const unsigned before = sum_before(own, all);
+    const unsigned before = sum_before<kThreads>(own, all);
     if (all <= rank + few) return;
     if (before < rank && rank <= before + own) shared_.tie_end = row + kNeighbours;
     __syncthreads();

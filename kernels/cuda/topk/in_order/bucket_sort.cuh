@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
@@ -148,7 +148,7 @@ class Partition {
     const bool has_bucket = threadIdx.x < buckets_.count;
     const unsigned count = has_bucket ? counts_[threadIdx.x] : 0;
     unsigned all = 0;
-    const unsigned first = sum_before(count, all);
+    const unsigned first = sum_before<kPartitionThreads>(count, all);
     if (has_bucket) {
       firsts_[threadIdx.x] = first;
       counts_[threadIdx.x] = count > 0 ? atomicAdd(&buckets_.sizes[threadIdx.x], count) - first : 0;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(kBucketThreads, BucketPolicyOf<Element>::kBloc
   std::size_t mine = 0;
   for (unsigned i = threadIdx.x; i < blockIdx.x; i += kBucketThreads) mine += buckets.sizes[i];
   std::size_t before = 0;
-  sum_before(mine, before);
+  sum_before<kBucketThreads>(mine, before);
   if (before >= wanted) return;
   const unsigned size = min(buckets.sizes[blockIdx.x], kBucketRoom<Element>);
   const Element* const from = buckets.elements + std::size_t{blockIdx.x} * kBucketRoom<Element>;

@@ -13,8 +13,8 @@
 // interval is divided into bins of equal width, as finely as if the keys were spread evenly within it.
 namespace skyrank::kernels::cuda::topk {
 
-/// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots, or
-/// NarrowKnotsOfBlock (narrow_bin_rule.cuh), and tells an element's bin by them.
+/// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots,
+/// and tells an element's bin by them.
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
@@ -24,7 +24,7 @@ struct BinRule {
   Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
   unsigned count = 0;            ///< number of knots, at most kMaxKnots
   unsigned width = 0;            ///< bins of the interval that ends at a knot
-  unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins: of narrow keys only so many are used
+  unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins
   std::uint64_t first = 0;       ///< the least bits of a row id in an element,
   std::uint64_t rows = 0;        ///< and how many different ones there are
 

@@ -2,8 +2,6 @@
 
 #include <cuda_runtime.h>
 
-#include <type_traits>
-
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/device/launch.cuh"
@@ -57,68 +55,25 @@ struct Bins {
 
 /// A warp's way to bins, as ListSink is one to a list. Several elements of a lane are on their way at a time: each asks
 /// for its place in the L2 cache.
-template <class Element, class Knots = KnotsOfBlock<Element>>
+template <class Element>
 struct BinSink {
   const Bins<Element>& bins;  ///< a kernel's parameter
-  const Knots& knots;
+  const KnotsOfBlock<Element>& knots;
 
   __device__ void put(const Element* held, unsigned size) const {
-    constexpr bool kNarrow = !std::is_same_v<Knots, KnotsOfBlock<Element>>;
-    constexpr unsigned kAtATime = (kNarrow ? 32 : 16) / sizeof(Element);
-    const Bins<Element>& to = kNarrow ? found_again(bins) : bins;
+    constexpr unsigned kAtATime = 16 / sizeof(Element);
     for (unsigned first = threadIdx.x % kLanes; first < size; first += kAtATime * kLanes) {
-      unsigned bin[kAtATime] = {};
-      unsigned place[kAtATime] = {};
-      if constexpr (kNarrow) {
-        // Found one after another, so that the instructions are there once.
-        // The rule is found again for each: once for all of them, keys of 1 byte spilled.
-#pragma unroll 1
-        for (unsigned i = 0; i < kAtATime && first - threadIdx.x % kLanes + i * kLanes < size; ++i)
-          set_chosen(bin, i, knots.bin_of(found_again(to).rule, held[min(first + i * kLanes, size - 1)]));
-      } else {
-#pragma unroll
-        for (unsigned i = 0; i < kAtATime; ++i) bin[i] = knots.bin_of(to.rule, held[min(first + i * kLanes, size - 1)]);
-      }
-#pragma unroll
-      for (unsigned i = 0; i < kAtATime; ++i) {
-        if (first + i * kLanes < size) place[i] = atomicAdd(&to.size(bin[i]), 1u);
-      }
-#pragma unroll
-      for (unsigned i = 0; i < kAtATime; ++i) {
-        if (first + i * kLanes < size) to.put(held[first + i * kLanes], bin[i], place[i]);
-      }
-    }
-  }
-
-  /// Puts some elements. If so many of a stretch of rows are taken, they are sorted or equal, and neighbours go to one
-  /// bin: one lane asks for all of these.
-  template <unsigned kItems, class Make>
-  __device__ void put_some(unsigned taken, unsigned /*all*/, Make element) const {
-    constexpr unsigned kAtATime = 32 / sizeof(Element);
-    static_assert(kItems % kAtATime == 0);
-    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
-#pragma unroll
-    for (unsigned first = 0; first < kItems; first += kAtATime) {
       unsigned bin[kAtATime];
-      unsigned lanes[kAtATime];
       unsigned place[kAtATime] = {};
 #pragma unroll
+      for (unsigned i = 0; i < kAtATime; ++i) bin[i] = bin_of(held[min(first + i * kLanes, size - 1)]);
+#pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        const unsigned of_element = bin_of(element(first + i));
-        bin[i] = (taken >> (first + i) & 1) != 0 ? of_element : kBins;
+        if (first + i * kLanes < size) place[i] = atomicAdd(&bins.size(bin[i]), 1u);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtATime; ++i) {
-        lanes[i] = __match_any_sync(kAllLanes, bin[i]);
-        if ((lanes[i] & before_lane) == 0 && bin[i] < kBins) {
-          place[i] = atomicAdd(&bins.size(bin[i]), static_cast<unsigned>(__popc(lanes[i])));
-        }
-      }
-#pragma unroll
-      for (unsigned i = 0; i < kAtATime; ++i) {
-        place[i] = __shfl_sync(kAllLanes, place[i], __ffs(static_cast<int>(lanes[i])) - 1);
-        place[i] += static_cast<unsigned>(__popc(lanes[i] & before_lane));
-        if (bin[i] < kBins) bins.put(element(first + i), bin[i], place[i]);
+        if (first + i * kLanes < size) bins.put(held[first + i * kLanes], bin[i], place[i]);
       }
     }
   }

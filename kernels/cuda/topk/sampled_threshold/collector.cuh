@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 
@@ -23,33 +24,12 @@ struct ListSink {
 
   /// `size` elements of shared memory.
   __device__ void put(const Element* held, unsigned size) const {
-    const unsigned long long place = room_for(size);
+    unsigned long long place = 0;
+    if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(size));
+    place = __shfl_sync(kAllLanes, place, 0);
     for (unsigned i = threadIdx.x % kLanes; i < size; i += kLanes) {
       if (place + i < capacity) candidates[place + i] = held[i];
     }
-  }
-
-  /// Puts those of each lane's kItems elements that `taken` has a bit for, `all` in all. Elements that lanes write
-  /// together lie side by side.
-  template <unsigned kItems, class Make>
-  __device__ void put_some(unsigned taken, unsigned all, Make element) const {
-    const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
-    unsigned long long place = room_for(all);
-#pragma unroll
-    for (unsigned i = 0; i < kItems; ++i) {
-      const bool mine = (taken >> i & 1) != 0;
-      const unsigned lanes = __ballot_sync(kAllLanes, mine);
-      const unsigned long long own = place + static_cast<unsigned>(__popc(lanes & before_lane));
-      if (mine && own < capacity) candidates[own] = element(i);
-      place += static_cast<unsigned>(__popc(lanes));
-    }
-  }
-
- private:
-  __device__ unsigned long long room_for(unsigned elements) const {
-    unsigned long long place = 0;
-    if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(elements));
-    return __shfl_sync(kAllLanes, place, 0);
   }
 };
 
@@ -68,13 +48,14 @@ class CollectorTo {
   template <unsigned kItems, class Make>
   __device__ void add(unsigned taken, Make element) {
     const auto mine = static_cast<unsigned>(__popc(taken));
-    const unsigned total = __reduce_add_sync(kAllLanes, mine);
+    const unsigned total = __reduce_add_sync(kAllLanes, mine);  // mostly 0, and known sooner than the sums
     if (total == 0) return;
     if (held_ + total > kHeld) flush();
     if constexpr (kItems * kLanes > kHeld) {
-      if (total > kHeld) return sink_.template put_some<kItems>(taken, total, element);
+      if (total > kHeld) return add_in_parts<kItems>(taken, element);
     }
-    unsigned before = held_ + sum_up_to_lane(mine) - mine;
+    unsigned all = 0;
+    unsigned before = held_ + sum_before_lane(mine, all);
 #pragma unroll
     for (unsigned i = 0; i < kItems; ++i) {
       if ((taken >> i & 1) != 0) buffer_[before++] = element(i);
@@ -82,20 +63,17 @@ class CollectorTo {
     held_ += total;
   }
 
-  /// The same of kWords words of bits, one of each lane at a time: for few, or where there are no registers to make
-  /// several. `element(word, bit)` makes them.
-  template <unsigned kWords, class Make>
-  __device__ void add_in_rounds(unsigned (&taken)[kWords], Make element) {
+  /// The same, one of each lane at a time: for few. `element(i)` makes one of any i.
+  template <class Make>
+  __device__ void add_in_rounds(unsigned taken, Make element) {
     const unsigned before_lane = (1u << threadIdx.x % kLanes) - 1;
-    for (;;) {
-      unsigned word = 0;
-      const unsigned bits = first_of(taken, word);
-      const unsigned lanes = __ballot_sync(kAllLanes, bits != 0);
+    for (unsigned left = taken;; left &= left - 1) {
+      const unsigned lanes = __ballot_sync(kAllLanes, left != 0);
       if (lanes == 0) return;
       if (held_ + kLanes > kHeld) flush();
-      if (bits != 0) {
+      if (left != 0) {
         buffer_[held_ + static_cast<unsigned>(__popc(lanes & before_lane))] =
-            element(word, static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1));
+            element(static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1));
       }
       held_ += static_cast<unsigned>(__popc(lanes));
     }
@@ -110,18 +88,13 @@ class CollectorTo {
   }
 
  private:
-  /// The first word that has a bit, and its number. Its first bit is taken away.
-  template <unsigned kWords>
-  __device__ static unsigned first_of(unsigned (&taken)[kWords], unsigned& word) {
-    unsigned bits = 0;
+  /// The same of more elements than it can hold.
+  template <unsigned kItems, class Make>
+  __device__ void add_in_parts(unsigned taken, Make element) {
+    constexpr unsigned kPart = kHeld / kLanes;
 #pragma unroll
-    for (unsigned i = 0; i < kWords; ++i) {
-      if (bits != 0 || taken[i] == 0) continue;
-      bits = taken[i];
-      word = i;
-      taken[i] &= bits - 1;
-    }
-    return bits;
+    for (unsigned first = 0; first < kItems; first += kPart)
+      add<kPart>(taken >> first & ((1u << kPart) - 1), [&](unsigned i) { return element(first + i); });
   }
 
   Element* buffer_;
@@ -130,11 +103,7 @@ class CollectorTo {
 };
 
 /// Collects elements that go to a list.
-template <class Element, unsigned kElements = AnyScanPolicy::kHeld>
-class Collector : public CollectorTo<Element, ListSink<Element>, kElements> {
- public:
-  __device__ Collector(Element* buffer, Element* candidates, std::size_t capacity, unsigned long long* count)
-      : CollectorTo<Element, ListSink<Element>, kElements>(buffer, {candidates, capacity, count}) {}
-};
+template <class Element, unsigned kElements>
+using Collector = CollectorTo<Element, ListSink<Element>, kElements>;
 
 }  // namespace skyrank::kernels::cuda::topk

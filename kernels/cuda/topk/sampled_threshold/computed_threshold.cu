@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   constexpr unsigned kRows = Form::kRows;
   __shared__ Element buffers[kMachineThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
-  const MachineRows all{rows.n, nullptr};
+  const DeviceRows all{rows.n, nullptr};
   RowMachine<Form> machine(program, layout, dynamic_shared<uint4>());
   const MachineTiles tiles = tiles_of_block(all_tiles);
   fetch_first(machine, layout, all, tiles);  // while the threshold is being found: the columns were there before
@@ -193,8 +193,7 @@ template <class Form>
 std::optional<TopKSolution> select_with(const ScanProblem& problem, const ThresholdPlan& plan, StepProgram program,
                                         const ComputedRows& rows, unsigned* failed, const Context& context,
                                         DeviceContext& device) {
-  const MachineLayout layout = layout_of<Form>(program);
-  lay_out<Form>(program, layout);
+  const MachineLayout layout = lay_out<Form>(program);
   const std::size_t shared_bytes = layout.bytes;
   const std::size_t resident = resident_blocks(keep_computed<Form>, kMachineThreads, shared_bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);

@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <type_traits>
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
@@ -11,10 +10,8 @@
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/collector.cuh"
 #include "kernels/cuda/topk/sampled_threshold/look_ahead.cuh"
-#include "kernels/cuda/topk/sampled_threshold/narrow_bin_rule.cuh"
-#include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
-#include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
+#include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
@@ -33,14 +30,9 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
     typename TileReader<Rows>::Words loaded;
     const typename Rows::OfTile stretches = reader.load(tile, loaded, true);
     if (!__any_sync(kAllLanes, bound.admits(loaded.template least<Key>(), stretches))) continue;
-    if constexpr (sizeof(Key) < 4) {
-      use_wanted_narrow(rows, loaded, stretches, bound, threshold,
-                        [&](auto& bits, auto element) { found.add_in_rounds(bits, element); });
-    } else {
-      constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
-      use_wanted_wide(rows, loaded, stretches, bound, threshold,
-                      [&](unsigned taken, auto element, auto) { found.template add<kItems>(taken, element); });
-    }
+    constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
+    use_wanted(rows, loaded, stretches, bound, threshold,
+               [&](unsigned taken, auto element, auto) { found.template add<kItems>(taken, element); });
   }
   found.flush();
 }
@@ -69,7 +61,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   const Ahead ahead(rows, memory.ahead, memory.again);
   wait_for_previous();
   let_next_start();
-  Found found(memory.held, candidates, capacity, &guess->candidates);
+  Found found(memory.held, {candidates, capacity, &guess->candidates});
   keep_within(rows, guess->threshold, ahead, found);
 }
 
@@ -78,10 +70,9 @@ template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_in_bins(const __grid_constant__ Rows rows, const __grid_constant__ Bins<typename Rows::Element> bins) {
   using Element = typename Rows::Element;
-  using Knots = std::conditional_t<sizeof(typename Rows::Item) < 4, NarrowKnotsOfBlock<Element>, KnotsOfBlock<Element>>;
-  using Found = CollectorTo<Element, BinSink<Element, Knots>>;
+  using Found = CollectorTo<Element, BinSink<Element>>;
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
-  __shared__ Knots knots;
+  __shared__ KnotsOfBlock<Element> knots;
   auto& memory = of_warps[threadIdx.x / kLanes];
   const Ahead ahead(rows, memory.ahead, memory.again);
   wait_for_previous();

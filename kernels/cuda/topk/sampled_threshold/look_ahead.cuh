@@ -5,10 +5,9 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/kernel/block.cuh"
-#include "kernels/cuda/topk/sampled_threshold/narrow_scan.cuh"
 #include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
-#include "kernels/cuda/topk/sampled_threshold/wide_scan.cuh"
+#include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 
 // Looks at tiles before the scan's threshold is known, while memory would be idle.
@@ -78,19 +77,10 @@ class LookAhead {
       typename TileReader<Rows>::Words loaded;
       const auto stretches =
           TileReader<Rows>(rows, thread).load(TileWaves(rows.count(), part / kLanes).tile(), loaded, false);
-      if constexpr (sizeof(Key) < 4) {
-        const auto add = [&](auto& bits, auto element) {
-          for (unsigned& word : bits) word = some ? word : 0;
-          found.add_in_rounds(bits, element);
-        };
-        use_wanted_narrow(rows, loaded, stretches, bound, threshold, add, thread);
-      } else {
-        const auto add = [&](unsigned taken, auto, auto element_at) {
-          unsigned bits[] = {some ? taken : 0};
-          found.add_in_rounds(bits, [&](unsigned, unsigned bit) { return element_at(bit); });
-        };
-        use_wanted_wide(rows, loaded, stretches, bound, threshold, add, thread);
-      }
+      const auto add = [&](unsigned taken, auto, auto element_at) {
+        found.add_in_rounds(some ? taken : 0, element_at);
+      };
+      use_wanted(rows, loaded, stretches, bound, threshold, add, thread);
     }
     return __reduce_max_sync(kAllLanes, looked_);  // the same for all lanes, which the compiler does not know
   }

@@ -34,8 +34,6 @@ struct SamplePolicy {
   static constexpr std::size_t kMinBinnedOfScan = 4096;
   /// With more candidates each bin would have too many.
   static constexpr std::size_t kMaxBinned = std::size_t{1} << 19;
-  /// Wanted rows of narrow keys from which on bins pay: with fewer, sorted rows lost 3 to 10.
-  static constexpr std::size_t kMaxListedOfNarrow = 256;
   /// A bin has room for so many times the mean number of candidates, where that is not more than the number below; it
   /// was 8 times: clusters at 2^29 58 to 40.
   static constexpr std::size_t kTimesClustered = 24;
@@ -64,16 +62,8 @@ struct AnyScanPolicy {
 /// Scans of keys of so many bytes.
 template <std::size_t kKeyBytes>
 struct ScanPolicy : AnyScanPolicy {
-  static constexpr bool kNarrow = kKeyBytes < 4;
-  /// Bytes that one thread loads at a time: of single bytes 8 won 6 to 8 for sorted and equal keys from 2^24 on.
-  static constexpr unsigned kLoadBytes = kKeyBytes == 1 ? 8 : 16;
-  static constexpr unsigned kBytesOfThread = 64;  ///< bytes of a tile
-  /// Loads of a tile where there are few tiles, for a list and for bins: half as large tiles won 1 at 2^20.
-  static constexpr unsigned kMinLoadsOfList = kNarrow ? 1 : 4;
-  static constexpr unsigned kMinLoadsOfBins = kNarrow ? 1 : 2;
-  /// Narrow keys look ahead where at most one in so many of what threads have loaded has a wanted one: 16 won 3 to 5
-  /// for single bytes at 2^29, where 4 lost 2 to 10 at 2^26.
-  static constexpr std::size_t kSeldom = kKeyBytes == 1 ? 16 : 4;
+  /// Loads of 16 bytes that a thread has under way, of no more than the 32 keys that a word has bits for.
+  static constexpr unsigned kLoads = kKeyBytes == 1 ? 2 : 4;
 };
 
 /// Tiles that blocks look at before the threshold is known: scans won 2 to 8 at 2^26.
@@ -96,12 +86,11 @@ struct AnyRankPolicy {
 /// but 90 at least.
 template <std::size_t kElementBytes, bool kLittle>
 struct RankPolicy {
-  /// Elements of a thread, where a block's share is small and where it is large: what shared memory has room for.
-  static constexpr unsigned kFewItems = kLittle && kElementBytes > 8 ? 3 : 7;
-  static constexpr unsigned kManyItems = kElementBytes == 8 && !kLittle ? 15 : kFewItems;
+  /// Elements of a thread: what shared memory has room for.
+  static constexpr unsigned kItems = kElementBytes == 8 ? (kLittle ? 7 : 15) : (kLittle ? 3 : 7);
   /// Bins of more elements are divided again: 384 lost up to 5 for 1,000 values.
   static constexpr unsigned kMaxCounted = 512;
-  /// With more large bins than that all elements are merged.
+  /// With more large bins than that all elements are sorted.
   static constexpr unsigned kMaxLarge = 8;
   static constexpr unsigned kDividedItems = kLittle ? 1 : 3;
 };

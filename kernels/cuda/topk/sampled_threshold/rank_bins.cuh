@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/block_sort.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/block_spread_sort.cuh"
 #include "kernels/cuda/topk/guess.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
@@ -28,7 +28,7 @@ class BinShare {
  public:
   using Policy = RankPolicy<sizeof(Element), kLittle>;
   /// Elements that it has room for.
-  static constexpr unsigned kRoom = kRankThreads * Policy::kManyItems;
+  static constexpr unsigned kRoom = kRankThreads * Policy::kItems;
   static constexpr unsigned kMaxDivided = Policy::kDividedItems * kRankThreads;
 
   static constexpr std::size_t shared_bytes() { return kRoom * sizeof(Element) + kBins * sizeof(unsigned); }
@@ -95,7 +95,7 @@ class BinShare {
 #pragma unroll
     for (unsigned i = 0; i < kOfThread; ++i) sum += sizes[i];
     unsigned all = 0;
-    unsigned begin = sum_before(sum, all);
+    unsigned begin = sum_before<kRankThreads>(sum, all);
     if (lost || all < k) return false;
     const auto share = static_cast<unsigned>((k + gridDim.x - 1) / gridDim.x);
     const unsigned least = blockIdx.x * share;
@@ -214,10 +214,7 @@ class BinShare {
   __device__ bool is_own(unsigned bin) const { return shared_.first <= bin && bin < shared_.end; }
 
   __device__ void sort(const Ranked<Element>& ranked) const {
-    if (size_ <= Policy::kFewItems * kRankThreads)
-      BlockMergeSort<Element, kRankThreads, Policy::kFewItems>::sort(elements_, size_);
-    else
-      BlockMergeSort<Element, kRankThreads, Policy::kManyItems>::sort(elements_, size_);
+    sort_in_block<kRankThreads>(elements_, size_);
     for (unsigned i = threadIdx.x; i < size_; i += kRankThreads) ranked.put(before_ + i, elements_[i]);
   }
 

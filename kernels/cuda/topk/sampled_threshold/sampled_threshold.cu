@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
-#include "kernels/cuda/topk/radix_select.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "kernels/cuda/topk/sampled_threshold/sampled_bins.cuh"
@@ -23,35 +21,22 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
+/// The tiles that a scan reads.
 template <class E>
-using PolicyOf = ScanPolicy<sizeof(typename E::Key)>;
-template <class E>
-constexpr bool kNarrow = PolicyOf<E>::kNarrow;
-
-/// The tiles that a scan reads, of so many loads a thread. Those of narrow keys may be of 8 bytes.
-template <class E, unsigned kLoads, unsigned kBytes>
-using ScannedKeys =
-    std::conditional_t<kNarrow<E>, NarrowTiles<E, kScanThreads, kLoads, kBytes>, WideTiles<E, kScanThreads, kLoads>>;
+using ScannedKeys = ApartTiles<E, kScanThreads, ScanPolicy<sizeof(typename E::Key)>::kLoads>;
 
 /// Row accessor of the sampling kernel.
 template <class E>
 using SampledKeys = KeyTiles<E, kScanThreads>;
 
 struct SampledThreshold {
-  using Fallback = RadixSelect;
-
-  /// Returns true if keys of 1 and 2 bytes are read as they are.
-  static bool can_guess_narrow(std::size_t n, std::size_t k) { return n > kMaxCounted && can_guess(n, k); }
-
   static bool can_guess(std::size_t n, std::size_t k) {
     return n <= kMaxCounted || (k <= n / 4 && plan_threshold(n, k).expected <= kMaxOrdered);
   }
 
   template <class E>
   static void select_in_order(Run& run, const E& elements, std::size_t n, const InOrder<typename E::Element>& answer) {
-    if constexpr (sizeof(typename E::Key) >= 4) {
-      if (n <= kMaxCounted) return order_all(run, elements, n, answer);
-    }
+    if (n <= kMaxCounted) return order_all(run, elements, n, answer);
     using Element = typename E::Element;
     const ThresholdPlan plan = plan_threshold(n, answer.k);
     select(run, elements, n, plan, answer);
@@ -66,9 +51,9 @@ struct SampledThreshold {
   static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
-    SampledBins<Element> sampled(plan, plan_kept(plan, answer.k, sizeof(Element), kNarrow<E>), run.device);
+    SampledBins<Element> sampled(plan, plan_kept(plan), run.device);
     if (sampled.some())
-      select_in_bins(run, elements, n, plan, sampled, answer);
+      select_in_bins(run, elements, n, sampled, answer);
     else
       select_in_list(run, elements, n, plan, sampled, answer);
   }
@@ -80,74 +65,53 @@ struct SampledThreshold {
     using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
     Element* const candidates = sampled.list();
-    const bool ahead = looks_ahead<E>(run, n, plan);
+    const bool ahead = looks_ahead<E>(run);
     sampled.sample(SampledKeys<E>(elements, n), guess, {}, ahead);
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_candidates", keep_candidates<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, guess,
              candidates, plan.capacity);
     };
-    with_tiles<PolicyOf<E>::kMinLoadsOfList>(run, elements, n, ahead, scan);
+    with_tiles(elements, n, ahead, scan);
     least_in_order<Element>({.elements = candidates, .size = plan.expected, .guess = guess, .capacity = plan.capacity},
                             answer, run.device);
   }
 
   /// Candidates in bins, which the scan puts nearly in order.
   template <class E>
-  static void select_in_bins(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
-                             SampledBins<typename E::Element>& sampled, const InOrder<typename E::Element>& answer) {
+  static void select_in_bins(Run& run, const E& elements, std::size_t n, SampledBins<typename E::Element>& sampled,
+                             const InOrder<typename E::Element>& answer) {
     using Element = typename E::Element;
     auto* const guess = run.guess_with<Guess<Element>>();
     const SampledKeys<E> keys(elements, n);
     const Bins<Element> bins = sampled.bins(keys.first_row_bits(), n);
-    const bool ahead = looks_ahead<E>(run, n, plan);
+    const bool ahead = looks_ahead<E>(run);
     sampled.sample(keys, guess, bins, ahead);
     const auto scan = [&]<class Ahead, class Rows>(const Rows& rows) {
       launch("keep_in_bins", keep_in_bins<Rows, Ahead>, scan_grid(run, rows), run.stream(), rows, bins);
     };
-    with_tiles<PolicyOf<E>::kMinLoadsOfBins>(run, elements, n, ahead, scan);
+    with_tiles(elements, n, ahead, scan);
     sampled.rank(bins, guess, answer);
   }
 
   /// Returns true if the scan's blocks should look at their first tiles before the threshold is known. Many of a
-  /// thread's loads of narrow keys may have a wanted one, and be read again. For keys of 1 byte that takes longer, so
-  /// there may be fewer.
+  /// thread's loads of narrow keys may have a wanted one, and be read again.
   template <class E>
-  static bool looks_ahead(const Run& run, std::size_t n, const ThresholdPlan& plan) {
-    constexpr std::size_t kOfThread = PolicyOf<E>::kBytesOfThread / sizeof(typename E::Key);
-    return run.device.properties().overlaps_launches &&
-           (!kNarrow<E> || PolicyOf<E>::kSeldom * kOfThread * plan.expected <= n);
+  static bool looks_ahead(const Run& run) {
+    return run.device.properties().overlaps_launches && sizeof(typename E::Key) >= 4;
   }
 
-  /// Calls `scan` with the keys in tiles of 64 bytes a thread, or of half as many loads, down to kMinLoads, where
-  /// there would not be one for each block: of sorted rows few tiles have all candidates. `ahead`: whether blocks look
-  /// ahead.
-  template <unsigned kMinLoads, class E, class Scan>
-  static void with_tiles(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
-    using Policy = PolicyOf<E>;
-    with_tiles_of<kMinLoads, Policy::kBytesOfThread / Policy::kLoadBytes, Policy::kLoadBytes>(run, elements, n, ahead,
-                                                                                              scan);
-  }
-
-  template <unsigned kMinLoads, unsigned kLoads, unsigned kBytes, class E, class Scan>
-  static void with_tiles_of(const Run& run, const E& elements, std::size_t n, bool ahead, const Scan& scan) {
-    using Rows = ScannedKeys<E, kLoads, kBytes>;
-    const Rows rows(elements, n);
-    if constexpr (kNarrow<E> && kLoads * kBytes == PolicyOf<E>::kBytesOfThread) {
-      if (rows.count() <= resident_scan(run)) return with_tiles_of<kMinLoads, 4, 8>(run, elements, n, ahead, scan);
-    } else if constexpr (kLoads > kMinLoads) {
-      if (2 * rows.count() <= resident_scan(run))
-        return with_tiles_of<kMinLoads, kLoads / 2, kBytes>(run, elements, n, ahead, scan);
-    }
+  /// Calls `scan` with the keys in tiles. `ahead`: whether blocks look ahead.
+  template <class E, class Scan>
+  static void with_tiles(const E& elements, std::size_t n, bool ahead, const Scan& scan) {
+    const ScannedKeys<E> rows(elements, n);
     if (ahead)
-      scan.template operator()<LookAhead<Rows>>(rows);
+      scan.template operator()<LookAhead<ScannedKeys<E>>>(rows);
     else
-      scan.template operator()<NoLookAhead<Rows>>(rows);
+      scan.template operator()<NoLookAhead<ScannedKeys<E>>>(rows);
   }
 
   /// Blocks of a scan that the device holds at a time.
-  static std::size_t resident_scan(const Run& run) {
-    return kScanBlocks * static_cast<std::size_t>(run.device.properties().multiprocessors);
-  }
+  static std::size_t resident_scan(const Run& run) { return kScanBlocks * run.device.properties().multiprocessors; }
 
   template <class Rows>
   static Grid scan_grid(const Run& run, const Rows& rows) {

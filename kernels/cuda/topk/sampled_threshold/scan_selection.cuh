@@ -14,6 +14,7 @@
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/collector.cuh"
@@ -153,11 +154,12 @@ class ScanSelection {
       put_in_order(guess.candidates, solution.rows.size());
       if (fetched().failed != 0) return false;
     }
+    const std::size_t size = solution.rows.size();
     if (problem_.ties == TieRule::last) {
-      take_from_elements(solution.rows);
-    } else {
-      device_.transfer().download(solution.rows.data(), rows_.data(), solution.rows.size() * sizeof(RowId));
+      rows_ = rows_of(kind_of(problem_.ties), elements_.data(), size, device_);
+      device_.synchronize();
     }
+    device_.transfer().download(solution.rows.data(), rows_.data(), size * sizeof(RowId));
     return true;
   }
 
@@ -172,19 +174,6 @@ class ScanSelection {
   }
 
   InOrder<Element> answer(std::size_t k) { return {.elements = elements_.data(), .rows = rows_.data(), .k = k}; }
-
-  /// Equal keys stand with the highest row id first, and are wanted the other way round.
-  void take_from_elements(Vector<RowId>& rows) {
-    Vector<Element> elements(rows.size());
-    device_.transfer().download(elements.data(), elements_.data(), elements.size() * sizeof(Element));
-    const Kind kind = kind_of(problem_.ties);
-    for (std::size_t begin = 0; begin < rows.size();) {
-      std::size_t end = begin;
-      while (end < rows.size() && Kind::key(elements[end]) == Kind::key(elements[begin])) ++end;
-      for (std::size_t i = begin; i < end; ++i) rows[i] = static_cast<RowId>(kind.row(elements[end - 1 - (i - begin)]));
-      begin = end;
-    }
-  }
 
   /// The k least of the candidates; the guess has failed where these are fewer.
   void put_in_order(std::size_t expected, std::size_t k) {

@@ -164,8 +164,7 @@ __device__ void keep_scored(const Rows& rows, const Wanted<typename Rows::Kind>&
     const auto score = chosen_of(scores.bits, bit / 8 * kRowsOfGroup + bit % 8);
     const unsigned row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
     const auto element = rows.kind.of(key_of_score(rows.scan, score, false), row);
-    unsigned taken[] = {passing != 0 && wanted.holds(element) ? 1u : 0u};
-    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
+    found.add_in_rounds(passing != 0 && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
     passing &= passing - 1;
   }
 }
@@ -194,8 +193,7 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
       const auto score = score_of<Key, kTerms, kForm>(scan, row);
       element = rows.kind.of(key_of_score(scan, score, (nulls.null >> bit & 1) != 0), row);
     }
-    unsigned taken[] = {mine && wanted.holds(element) ? 1u : 0u};
-    found.add_in_rounds(taken, [&](unsigned, unsigned) { return element; });
+    found.add_in_rounds(mine && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
     passing &= passing - 1;
   }
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/block_select.cuh"
 #include "kernels/cuda/topk/guess.cuh"
@@ -88,7 +89,7 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
     const Element element = first + threadIdx.x < size ? elements[first + threadIdx.x] : kNoElement<Element>;
     const bool is_below = element < threshold;
     unsigned of_block = 0;
-    const unsigned which = before_all + count_before(is_below, of_block);
+    const unsigned which = before_all + sum_before<kSampleThreads>(is_below ? 1u : 0u, of_block);
     before_all += of_block;
     // The places of those before it are i * wanted / below. It is the first of its place if the last one's is another.
     const unsigned place = which * wanted / below;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cuda/topk/in_order/order_plan.hpp"
-
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
@@ -90,12 +88,10 @@ BinPlan plan_bins(const ThresholdPlan& plan) {
   return bins;
 }
 
-KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow) {
-  // A list takes longer, even where few of it are wanted, unless it is short. Of narrow keys, which have costlier bins,
-  // sorted rows take longer in these where few are wanted.
-  const bool pays = plan.expected > Policy::kMinBinned && (!narrow || k > Policy::kMaxListedOfNarrow);
-  const bool many = pays || is_distributed(plan.expected, k, element_bytes);
-  if (many && plan.expected <= Policy::kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
+KeptPlan plan_kept(const ThresholdPlan& plan) {
+  // A list takes longer, even where few of it are wanted, unless it is short.
+  const bool pays = plan.expected > Policy::kMinBinned;
+  if (pays && plan.expected <= Policy::kMaxBinned) return {.bins = plan_bins(plan), .listed = 0};
   return {.bins = {}, .listed = whole_sectors(plan.capacity)};
 }
 

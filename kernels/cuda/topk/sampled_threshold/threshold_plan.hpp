@@ -36,7 +36,7 @@ inline constexpr unsigned kBins = 8192;
 /// For few candidates, so that a bin has room for more that have one key.
 inline constexpr unsigned kFewBins = 2048;
 /// Bins below the least knot, at least. Nothing tells how far down the keys go: their widths grow with the distance
-/// from that knot, eight of a width and then eight of twice that; of 64-bit and of narrow keys half of them are equal
+/// from that knot, eight of a width and then eight of twice that; of 64-bit keys half of them are equal
 /// before. Where there are few knots, more of the candidates lie below all of them, and so do more bins.
 inline constexpr unsigned kLowBins = 512;
 /// One less than a power of two, by which a search halves them: a block of 128-bit elements has its knots and what else
@@ -75,9 +75,8 @@ struct KeptPlan {
   std::size_t listed = 0;  ///< elements that the list has room for, rounded up to whole sectors of memory
 };
 
-/// Plans for candidates of the k best of keys in memory, which are elements of so many bytes. `narrow`: keys of 1 or 2
-/// bytes.
-KeptPlan plan_kept(const ThresholdPlan& plan, std::size_t k, std::size_t element_bytes, bool narrow);
+/// Plans for candidates among keys in memory.
+KeptPlan plan_kept(const ThresholdPlan& plan);
 
 /// Plans for candidates among rows whose keys a scan makes.
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan);

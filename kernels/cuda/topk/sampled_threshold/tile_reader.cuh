@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/registers.cuh"
@@ -40,27 +39,13 @@ class StretchBound {
   __device__ bool may_be_in(unsigned tile) const { return first_tile_ <= tile && tile < end_tile_; }
   /// Returns true if such a key of a tile may be wanted.
   __device__ bool admits(Key key, const OfTile& stretches) const {
-    const bool ties = ties_any(stretches);
-    if constexpr (kNarrow)
-      return static_cast<int>(key) <= limit_ - (ties ? 0 : 1);
-    else
-      return ties ? key <= limit_ : key < limit_;
+    return ties_any(stretches) ? key <= limit_ : key < limit_;
   }
   /// Returns true if such a key may be wanted for one of the wanted rows; ties_with tells if that depends on the row.
-  __device__ bool admits_some(Key key) const { return key <= static_cast<Key>(limit_); }
-  __device__ bool ties_with(Key key) const { return key == static_cast<Key>(limit_); }
+  __device__ bool admits_some(Key key) const { return key <= limit_; }
+  __device__ bool ties_with(Key key) const { return key == limit_; }
 
-  /// Returns the greatest narrow key that may be wanted in a stretch; -1 if there is none.
-  __device__ int most(unsigned stretch) const { return limit_ - (ties(stretch) ? 0 : 1); }
-  /// Returns true if that depends on the row, too, in any of a tile's stretches.
-  __device__ bool any_mixed(const OfTile& stretches) const {
-    bool any = false;
-#pragma unroll
-    for (unsigned load = 0; load < Rows::kLoadsOfTile; ++load) any |= stretches[load] == row_;
-    return any;
-  }
-
-  /// Returns the greatest wide key that may be wanted in a tile which has admitted one.
+  /// Returns the greatest key that may be wanted in a tile which has admitted one.
   __device__ Key most(const OfTile& stretches) const {
     return static_cast<Key>(limit_ - (ties_any(stretches) ? 0 : 1));
   }
@@ -72,49 +57,16 @@ class StretchBound {
   }
 
  private:
-  static constexpr bool kNarrow = sizeof(Key) < 4;
-
   __device__ bool ties(unsigned stretch) const { return stretch - first_ <= others_; }
   __device__ bool ties_any(const OfTile& stretches) const { return ties(stretches[least_load_]); }
 
-  std::conditional_t<kNarrow, int, Key> limit_;
+  Key limit_;
   unsigned row_;         ///< the stretch of the threshold's row
   unsigned first_;       ///< first of the stretches whose rows of the threshold's key may be wanted,
   unsigned others_;      ///< and how many more there are
   unsigned least_load_;  ///< load of a tile that is the first to be among these
   unsigned first_tile_ = 0;
   unsigned end_tile_ = ~0u;
-};
-
-/// The least of several words' narrow keys.
-template <class Key>
-class LeastOfWords {
- public:
-  __device__ void add(const uint4& word) {
-    take(word.x);
-    take(word.y);
-    take(word.z);
-    take(word.w);
-  }
-  __device__ Key least() const { return static_cast<Key>(min(halves_ & 0xffff, halves_ >> 16) >> kSpare); }
-
- private:
-  static constexpr unsigned kSpare = 16 - 8 * sizeof(Key);
-
-  // The least of halves has the least of their high bytes on top.
-  __device__ void take(unsigned part) {
-    halves_ = least_halves(halves_, part);
-    if constexpr (sizeof(Key) == 1) halves_ = least_halves(halves_, part << 8);
-  }
-  __device__ static unsigned least_halves(unsigned a, unsigned b) {
-#if defined(__CUDACC__)
-    return __vminu2(a, b);
-#else
-    return min(a & 0xffff, b & 0xffff) | min(a >> 16, b >> 16) << 16;
-#endif
-  }
-
-  unsigned halves_ = ~0u;
 };
 
 /// The least of a thread's keys.
@@ -133,16 +85,9 @@ struct LoadedWords {
 
   template <class Key>
   __device__ Key least() const {
-    if constexpr (sizeof(Key) < 4) {
-      LeastOfWords<Key> least;
-#pragma unroll
-      for (const uint4& word : words) least.add(word);
-      return least.least();
-    } else {
-      Key keys[kLoads * (sizeof(uint4) / sizeof(Key))];
-      __builtin_memcpy(keys, words, sizeof(words));
-      return least_of(keys);
-    }
+    Key keys[kLoads * (sizeof(uint4) / sizeof(Key))];
+    __builtin_memcpy(keys, words, sizeof(words));
+    return least_of(keys);
   }
 };
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/cuda/topk/narrow.cuh"
+#include "kernels/papers/cuda/topk/narrow.cuh"
 
 // Bucket select (Shanbhag et al., SIGMOD 2018, sections 2.3, 4.2 and 6.2): the least and the greatest key first, which
 // for k = 1 is all; then buckets of equal widths between the two, and between the ends of the bucket with the k-th

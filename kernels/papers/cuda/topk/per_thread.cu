@@ -138,8 +138,7 @@ Buffer<typename Source::Element> best_of(Run& run, const Source& source, std::si
   const unsigned threads = Best::shared_bytes(kThreads, k) <= kSharedBytes ? kThreads : kWarp;
   const std::size_t shared = Best::shared_bytes(threads, k);
   const auto kernel = keep_best<Best, Source>;
-  const std::size_t resident =
-      resident_blocks(kernel, threads, shared) * static_cast<std::size_t>(run.device.properties().multiprocessors);
+  const std::size_t resident = resident_blocks(kernel, threads, shared) * run.device.properties().multiprocessors;
   const std::size_t blocks = std::clamp<std::size_t>(n / (kShrink * k * threads), 1, resident);
   auto kept = run.allocate<typename Source::Element>(blocks * threads * k);
   launch("keep_best", kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared}, run.stream(), source,

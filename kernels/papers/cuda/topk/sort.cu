@@ -1,9 +1,9 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/block_sums.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/papers/cuda/topk/block_sums.cuh"
 
 // Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat (Shanbhag et al.,
 // SIGMOD 2018, section 2.2, "sort and choose"). Where k is a small part of n only the keys are sorted, which takes two

@@ -136,7 +136,7 @@ TopKSolution best_of_source(const ScanProblem& problem, const Source& source, st
   if (solution.rows.empty()) {
     stages.solved();
   } else {
-    const Buffer<RowId> rows = rows_of(elements, chosen.data(), solution.rows.size(), true, device);
+    const Buffer<RowId> rows = rows_of(elements, chosen.data(), solution.rows.size(), device);
     stages.solved();
     device.transfer().download(solution.rows.data(), rows.data(), rows.bytes());
   }

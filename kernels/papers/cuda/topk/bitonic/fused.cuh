@@ -126,8 +126,7 @@ Work least_of_source(DeviceContext& device, const Source& source, std::size_t n,
   const auto kernel = fused_sort_reducer<kElements, E, Source>;
   const unsigned threads = 1u << (sizes.tile_bits - sizes.element_bits);
   const std::size_t shared_bytes = shared_elements(plan) * sizeof(Element);
-  const std::size_t resident =
-      resident_blocks(kernel, threads, shared_bytes) * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = resident_blocks(kernel, threads, shared_bytes) * device.properties().multiprocessors;
   const std::size_t blocks = std::min(blocks_for(n, std::size_t{1} << sizes.tile_bits), resident);
   auto left = device.allocate<Element>(blocks * k);
   launch("fused_sort_reducer", kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes},

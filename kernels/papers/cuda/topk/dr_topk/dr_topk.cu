@@ -260,8 +260,7 @@ class DelegateSelection {
   std::size_t best_subranges() const { return (k_ >> subranges_.exponent) + 2; }
 
   Grid grid_for(std::size_t blocks, std::size_t resident = 8) const {
-    return {.blocks = std::min(blocks, resident * static_cast<std::size_t>(run_.device.properties().multiprocessors)),
-            .threads = kThreads};
+    return {.blocks = std::min(blocks, resident * run_.device.properties().multiprocessors), .threads = kThreads};
   }
 
   ListedRows<E> listed(std::size_t count) const {

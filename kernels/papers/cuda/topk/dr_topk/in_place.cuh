@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(kInPlaceThreads)
 
 inline Grid in_place_grid(std::size_t size, const DeviceContext& device) {
   constexpr std::size_t kTile = std::size_t{kInFlight} * kInPlaceThreads;
-  const std::size_t resident = 8 * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t resident = 8 * device.properties().multiprocessors;
   return {.blocks = std::min(blocks_for(size, kTile), resident), .threads = kInPlaceThreads};
 }
 

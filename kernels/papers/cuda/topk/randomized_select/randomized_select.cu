@@ -2,10 +2,10 @@
 
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/block_sums.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
 #include "kernels/papers/cuda/stage_marks.hpp"
+#include "kernels/papers/cuda/topk/block_sums.cuh"
 #include "kernels/papers/cuda/topk/randomized_select/pivots.hpp"
 
 // Randomized selection (Monroe et al., HPG 2011): two pivots from a sorted random sample, chosen so that with a wished
@@ -208,9 +208,9 @@ class RandomizedSelection {
   /// Section 6.2: a grid has a block for so many keys of each thread.
   std::size_t grid_size() const {
     const auto keys = static_cast<std::size_t>(run_.parameters["keys_per_thread"]);
-    const std::size_t wished = keys > 0 ? (n_ + kBlock * keys - 1) / (kBlock * keys)
-                                        : resident_blocks(count_bins<E, kBlock>, kBlock) *
-                                              static_cast<std::size_t>(run_.device.properties().multiprocessors);
+    const std::size_t wished =
+        keys > 0 ? (n_ + kBlock * keys - 1) / (kBlock * keys)
+                 : resident_blocks(count_bins<E, kBlock>, kBlock) * run_.device.properties().multiprocessors;
     return std::min(Keys(elements_, n_).count(), wished);
   }
 

@@ -9,7 +9,7 @@
 
 namespace cub {
 
-/// Prefix sums; the output may be the input.
+/// Prefix sums and the like; the output may be the input.
 struct DeviceScan {
   template <class Input, class Output, class Count>
   static cudaError_t ExclusiveSum(void* storage, std::size_t& bytes, Input input, Output output, Count count,
@@ -26,6 +26,13 @@ struct DeviceScan {
     using Value = typename std::iterator_traits<Input>::value_type;
     return skyrank::emulator::with_temporary_storage(
         storage, bytes, kStorage, [&] { std::inclusive_scan(input, input + count, output, std::plus<Value>()); });
+  }
+
+  template <class Input, class Output, class Operation, class Value, class Count>
+  static cudaError_t ExclusiveScan(void* storage, std::size_t& bytes, Input input, Output output, Operation operation,
+                                   Value first, Count count, cudaStream_t /*stream*/ = nullptr) {
+    return skyrank::emulator::with_temporary_storage(
+        storage, bytes, kStorage, [&] { std::exclusive_scan(input, input + count, output, first, operation); });
   }
 
  private:

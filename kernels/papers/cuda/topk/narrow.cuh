@@ -10,6 +10,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/papers/cuda/topk/block_sums.cuh"
 
 // Selection by histograms, what radix select and bucket select share: the k-th least element is known to lie in an
 // interval; count how many elements of the interval fall into each of its bins; the bin with the k-th is the next
@@ -347,8 +348,8 @@ class Narrowing {
   Grid grid(void (*kernel)(Parameters...)) const {
     const std::size_t shared = narrow_.bin_count * sizeof(unsigned);
     const KeyTiles<E, kNarrowThreads> keys(narrow_.elements, narrow_.n);
-    const std::size_t resident = resident_blocks(kernel, kNarrowThreads, shared) *
-                                 static_cast<std::size_t>(run_.device.properties().multiprocessors);
+    const std::size_t resident =
+        resident_blocks(kernel, kNarrowThreads, shared) * run_.device.properties().multiprocessors;
     return {.blocks = std::min(keys.count(), resident), .threads = kNarrowThreads, .shared_bytes = shared};
   }
 

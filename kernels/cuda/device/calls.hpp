@@ -5,8 +5,8 @@
 
 #include "kernels/cuda/device/context.hpp"
 
-// Calls that the searches for partitions and for contenders share.
-namespace skyrank::kernels::cuda::groups {
+// Calls of CUB, and small results of kernels on the host.
+namespace skyrank::kernels::cuda {
 
 /// Runs a function of CUB, which is asked for the size of its temporary memory first.
 template <class F>
@@ -26,4 +26,13 @@ std::vector<T> to_host(const T* from, std::size_t n, DeviceContext& device) {
   return values;
 }
 
-}  // namespace skyrank::kernels::cuda::groups
+/// Returns one value that the kernels so far leave in device memory. Waits for them.
+template <class T>
+T value_at(const T* from, const DeviceContext& device) {
+  T value{};
+  SKYRANK_CUDA_CALL(cudaMemcpyAsync(&value, from, sizeof(value), cudaMemcpyDeviceToHost, device.stream()));
+  device.synchronize();
+  return value;
+}
+
+}  // namespace skyrank::kernels::cuda

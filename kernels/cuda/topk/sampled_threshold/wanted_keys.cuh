@@ -7,15 +7,15 @@
 #include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 
-// Selects from tiles of keys of 4 or 8 bytes.
+// Selects from tiles of keys.
 namespace skyrank::kernels::cuda::topk {
 
 /// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.
 /// `element(i)` makes one, i being known to the compiler, and `element_at(i)` one of any i. The tile admits some key.
 template <class Rows, class Use>
-__device__ void use_wanted_wide(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
-                                const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
-                                typename Rows::Element threshold, Use use, unsigned thread = Rows::own_thread()) {
+__device__ void use_wanted(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
+                           const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,
+                           typename Rows::Element threshold, Use use, unsigned thread = Rows::own_thread()) {
   using Key = typename Rows::Item;
   constexpr unsigned kItems = Rows::kLoadsOfTile * Rows::kWidth;
   Key keys[kItems];

@@ -11,23 +11,25 @@
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "tests/kernels/cuda/device_copies.hpp"
 
-// The scan of keys of 4 and 8 bytes in tiles whose loads lie apart: that it keeps every wanted row once, wherever keys
+// The scan of keys in tiles whose loads lie apart: that it keeps every wanted row once, wherever keys
 // begin and end.
 namespace skyrank::kernels::tests {
 namespace {
 
 using cuda::DeviceContext;
+using cuda::topk::ApartTiles;
+using cuda::topk::ByteElements;
 using cuda::topk::Guess;
+using cuda::topk::HalfElements;
 using cuda::topk::kScanThreads;
 using cuda::topk::LongElements;
 using cuda::topk::ShortElements;
-using cuda::topk::WideTiles;
 
 /// Returns the elements that a scan keeps of the keys after the first `shift` ones, in order.
 template <class E, unsigned kLoads>
 std::vector<typename E::Element> kept(const std::vector<typename E::Key>& keys, std::size_t shift,
                                       typename E::Element complement, typename E::Element threshold) {
-  using Rows = WideTiles<E, kScanThreads, kLoads>;
+  using Rows = ApartTiles<E, kScanThreads, kLoads>;
   DeviceContext device;
   const cuda::Lease lease(device);
   const auto there = on_device(keys, device);
@@ -65,7 +67,7 @@ void expect_kept(const std::vector<typename E::Key>& keys, std::size_t shift, co
 template <class E, unsigned kLoads>
 void expect_kept_of_every_kind(std::size_t stretches, int beside, std::size_t shift) {
   using Key = typename E::Key;
-  const std::size_t rows = stretches * WideTiles<E, kScanThreads, kLoads>::Stretches::kTile + beside - shift;
+  const std::size_t rows = stretches * ApartTiles<E, kScanThreads, kLoads>::Stretches::kTile + beside - shift;
   std::mt19937_64 engine(rows);
   const auto expect = [&](const std::string& what, auto key) {
     std::vector<Key> keys(shift);  // zeros, that would be kept
@@ -80,7 +82,7 @@ void expect_kept_of_every_kind(std::size_t stretches, int beside, std::size_t sh
   expect("the greatest", [](std::size_t) { return ~std::uint64_t{0}; });
 }
 
-TEST(WideTiles, KeepEveryWantedRowOnce) {
+TEST(ApartTiles, KeepEveryWantedRowOnce) {
   for (const std::size_t shift : {0, 1}) {
     expect_kept_of_every_kind<ShortElements, 4>(1, -1000, shift);
     expect_kept_of_every_kind<ShortElements, 4>(3, 0, shift);
@@ -88,15 +90,20 @@ TEST(WideTiles, KeepEveryWantedRowOnce) {
     expect_kept_of_every_kind<LongElements, 4>(4, 0, shift);
     expect_kept_of_every_kind<LongElements, 4>(9, -1, shift);
     expect_kept_of_every_kind<LongElements, 2>(6, 3, shift);
+    expect_kept_of_every_kind<HalfElements, 4>(1, -1000, shift);
+    expect_kept_of_every_kind<HalfElements, 4>(9, -7, 3 * shift);
+    expect_kept_of_every_kind<ByteElements, 2>(4, 1, shift);
+    expect_kept_of_every_kind<ByteElements, 2>(7, 0, 13 * shift);
   }
 }
 
 // A group of tiles is 512 stretches, or 256 of two loads.
-TEST(WideTiles, OfSizesAroundGroups) {
+TEST(ApartTiles, OfSizesAroundGroups) {
   expect_kept_of_every_kind<LongElements, 2>(255, 1, 0);
   expect_kept_of_every_kind<LongElements, 2>(256, 0, 1);
   expect_kept_of_every_kind<LongElements, 2>(257, 100, 1);
   expect_kept_of_every_kind<ShortElements, 4>(513, -5, 3);
+  expect_kept_of_every_kind<ByteElements, 2>(257, 9, 1);
 }
 
 }  // namespace

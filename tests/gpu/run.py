@@ -29,12 +29,12 @@ DIFFERENTIAL_SECONDS = 200  # for each
 SANITIZERS = {
     "memcheck": ("memcheck", ["--leak-check", "full"],
                  "*TieRules*:*LaterKeys*:*TopKConformance.ManyRows*:Gpu.*:DeviceContextOnGpu.*:SkylineOnGpu.*:"
-                 "BlockedBitmap.*:EngineOnGpu.*:DeviceKeys.*:DeviceRows.E*:DeviceRows.O*:DeviceRows.RowsOf*", 120),
+                 "BlockedBitmap.*:EngineOnGpu.*:DeviceKeys.*:DeviceRows.E*:DeviceRows.O*:DeviceRows.RowsOf*", 300),
     "racecheck of the best top-k path": ("racecheck", [], "*TieRules*/cuda_sampled_threshold", 30),
     "racecheck of the best skyline path": (
         "racecheck", [], "BlockedBitmap.LeastAndGreatestKeys:BlockedBitmap.Twins*", 30),
     "racecheck of selections": ("racecheck", [], "*TieRules*/cuda_radix_select:*TieRules*/cuda_dr_topk", 30),
-    "memcheck of groups": ("memcheck", [], "PartitionRows.*:DevicePartitions.*:DeviceGroups.*", 120),
+    "memcheck of groups": ("memcheck", [], "PartitionRows.*:DevicePartitions.*:DeviceGroups.*", 300),
     "racecheck of groups": (
         "racecheck", [], "PartitionRows.OfCodes*:PartitionRows.OfNone:PartitionRows.ContendersOfValues*:"
                          "PartitionRows.KeysWithout*", 60),

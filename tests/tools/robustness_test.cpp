@@ -390,10 +390,10 @@ std::vector<int> shown_shares(const std::string& output, const std::string& what
 
 TEST(Robustness, ProgressOfReadingFollowsTheWork) {
   const TemporaryFolder folder;
-  // Times, which are read twice, and so many that the second reading alone is shown several times.
+  // Times, which are read twice beside truths, and so many that the second reading alone is shown several times.
   constexpr int kRows = 5'000'000;
   std::string text = "a,b,c,d\n";
-  for (int i = 0; i < kRows; ++i) text += "12:30:01,12:30:02,12:30:03,7\n";
+  for (int i = 0; i < kRows; ++i) text += "12:30:01,12:30:02,true,7\n";
   folder.write("t.csv", text);
   const std::string batch = folder.write(
       "batch.yaml",

@@ -288,7 +288,7 @@ Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, const std::s
   const std::string& file = files_.front().name;
   const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
-  const Column values = to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+  Column values = to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
   if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;
   std::vector<RowId> places;
   std::int64_t begin = 0;

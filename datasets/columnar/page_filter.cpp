@@ -57,7 +57,7 @@ class ChunkStream final : public arrow::io::InputStream {
   arrow::Result<std::string_view> Peek(std::int64_t bytes) override {
     passing_over_ = false;
     // A header has less than 100 bytes, as a rule. Arrow asks for more where these did not suffice.
-    constexpr std::int64_t kFirstAsked = 16 * 1024;
+    constexpr std::int64_t kFirstAsked = std::int64_t{16} * 1024;
     constexpr std::int64_t kHeader = 512;
     const std::int64_t size = std::min(bytes <= kFirstAsked ? std::min(bytes, kHeader) : bytes, end_ - position_);
     ARROW_ASSIGN_OR_RAISE(peeked_, file_->ReadAt(position_, size));

@@ -103,8 +103,8 @@ TEST(LeastInOrder, OfFewAndOfManyKeys) {
   }
 }
 
-// So many buckets that their splitters come from a sample that is distributed itself: for as many elements as are
-// likely.
+// The splitters of many buckets come from a sample that is distributed itself. As many buckets are made as elements are
+// likely, however few there are.
 TEST(LeastInOrder, OfAListWhoseSampleIsDistributed) {
   for (const std::size_t likely : {900'000, 1'400'000}) {  // those of more than 512 buckets are distributed twice
     expect_order<std::uint64_t>(30'000, 20'000, likely);

@@ -48,6 +48,14 @@ class Cell:
     def names(self):
         return [f"c{i}" for i in range(self.columns)]
 
+    @property
+    def query(self):
+        return skyrank.Query().prefer(skyrank.pareto([skyrank.low(name) for name in self.names]))
+
+    @property
+    def yaml(self):
+        return "prefer: {pareto: [%s]}" % ", ".join(f"{{low: {name}}}" for name in self.names)
+
 
 CELLS = [Cell(columns, "independent", order) for order in ("shuffled", "sorted", "z-order") for columns in (3, 6)]
 CELLS += [Cell(3, "correlated", order) for order in ("shuffled", "sorted")]
@@ -111,11 +119,16 @@ def cpu_of_children():
 
 
 class Reading:
+    """What only reads the table that is queried, by `read` of a cell and its file."""
+
     name = "pyarrow"
+
+    def __init__(self, read):
+        self.read = read
 
     def run(self, cell, file):
         """Returns the seconds, and no rows."""
-        seconds, _ = timed(lambda: pyarrow.parquet.read_table(file, columns=cell.names), time.process_time)
+        seconds, _ = timed(lambda: self.read(cell, file), time.process_time)
         return seconds, None
 
 
@@ -125,12 +138,11 @@ class Package:
     def __init__(self, threads):
         self.engine = skyrank.Engine(threads=threads, device="cpu")
 
-    def skyline(self, cell, data):
-        preference = skyrank.pareto([skyrank.low(name) for name in cell.names])
-        return self.engine.run(skyrank.Query().prefer(preference), data).rows
+    def rows(self, cell, data):
+        return self.engine.run(cell.query, data).rows
 
     def run(self, cell, file):
-        return timed(lambda: self.skyline(cell, file), time.process_time)
+        return timed(lambda: self.rows(cell, file), time.process_time)
 
 
 class Process:
@@ -143,9 +155,8 @@ class Process:
 
     def run(self, cell, file):
         batch = self.folder / "batch.yaml"
-        terms = ", ".join(f"{{low: {name}}}" for name in cell.names)
         batch.write_text(f"version: 1\ntables: {{t: {{file: {file}}}}}\nqueries:\n"
-                         f"  - {{name: q, from: t, prefer: {{pareto: [{terms}]}}}}\n")
+                         f"  - {{name: q, from: t, {cell.yaml}}}\n")
         seconds, _ = timed(lambda: call(self.program, "run", batch, *self.options), cpu_of_children)
         with pyarrow.OSFile(str(self.folder / "answers" / "q.arrow")) as answer:
             return seconds, pyarrow.ipc.open_file(answer).read_all()["row"].to_numpy()
@@ -153,14 +164,14 @@ class Process:
 
 def measure(cell, file, systems, rounds):
     """The lines of one cell, one a system, after one run of each that is not counted."""
-    package = next(system for system in systems if isinstance(system, Package))
-    expected = package.skyline(cell, pyarrow.parquet.read_table(file))
+    reading, package, _ = systems
+    expected = package.rows(cell, reading.read(cell, file))
     seconds = {system.name: [] for system in systems}
     for turn in range(1 + rounds):
         for system in systems:
             passed, rows = system.run(cell, file)
             if rows is not None and not numpy.array_equal(rows, expected):
-                sys.exit(f"skylines: {system.name} answers '{cell.name}' differently from the table in memory")
+                sys.exit(f"{system.name} answers '{cell.name}' differently from the table in memory")
             if turn > 0:
                 seconds[system.name].append(passed)
     return [{"query": cell.name, "system": name, "median_s": f"{statistics.median(s.wall for s in times):.4f}",
@@ -180,20 +191,25 @@ def print_lines(lines):
         print(text, flush=True)
 
 
-def main():
-    arguments = parse_arguments(__doc__, 30_000_000)
+def compare(arguments, cells, make, read):
+    """Measures SkyRank beside `read`, prints and writes what was measured. `make` returns a cell's file in a folder."""
     pyarrow.set_cpu_count(arguments.threads)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         data = arguments.data or folder
         data.mkdir(parents=True, exist_ok=True)
-        systems = [Reading(), Package(arguments.threads), Process(arguments.skyrank, arguments.threads, folder)]
-        cells = []
-        for cell in (c for c in CELLS if arguments.only in c.name):
-            cells.append(measure(cell, make_file(cell, arguments.rows, data), systems, arguments.rounds))
-            print_lines(cells[-1])
-    if arguments.out and cells:
-        write_csv(arguments.out, arguments.rows, arguments.threads, cells, (Reading.name,))
+        systems = [Reading(read), Package(arguments.threads), Process(arguments.skyrank, arguments.threads, folder)]
+        measured = []
+        for cell in (c for c in cells if arguments.only in c.name):
+            measured.append(measure(cell, make(cell, arguments.rows, data), systems, arguments.rounds))
+            print_lines(measured[-1])
+    if arguments.out and measured:
+        write_csv(arguments.out, arguments.rows, arguments.threads, measured, (Reading.name,))
+
+
+def main():
+    compare(parse_arguments(__doc__, 30_000_000), CELLS, make_file,
+            lambda cell, file: pyarrow.parquet.read_table(file, columns=cell.names))
 
 
 if __name__ == "__main__":

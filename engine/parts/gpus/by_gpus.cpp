@@ -15,6 +15,7 @@
 #include "engine/executor/limits.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/gpus/prefetch.hpp"
+#include "engine/parts/gpus/side_merge.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/partial_answer.hpp"
@@ -89,7 +90,8 @@ class GpusRun {
         columns_(columns_of_keys(query::bind(query, query::schema_of(table)))),
         turns_(table.num_rows(), parts.rows_at_a_time),
         // GPUs that have a part each end with it, so all parts are merged at the end.
-        seen_(steps_, parts.shares ? Doubling::never() : Doubling()) {}
+        seen_(steps_, parts.shares ? Doubling::never() : Doubling()),
+        merge_(seen_, gpu_of(0)) {}
 
   Result run() {
     return guarded(query_, limits_, [&] {
@@ -126,6 +128,7 @@ class GpusRun {
     Stopwatch watch;
     run_lanes();
     failure_.rethrow();
+    merge_.finish();
     const double parts_ms = watch.lap();
     limits_.phase = "merging the answers of parts";
     Result result = merged();
@@ -189,18 +192,15 @@ class GpusRun {
     for (std::size_t i = 0; i < lane; ++i) begin += parts_.shares->tables[i].num_rows();
     const Table& share = parts_.shares->tables[lane];
     if (share.num_rows() == 0) return;
-    try {
-      return answer_part(lane, share, begin);
-    } catch (const GpuMemoryError&) {
-      if (share.num_rows() <= kRowAlignment) throw;
-    }
+    if (share.num_rows() <= kRowAlignment) return merge_.combine(answer_part(lane, share, begin));
+    if (auto partial = answer_if_it_fits(lane, share, begin)) return merge_.combine(std::move(*partial));
     Turns smaller(share.num_rows(), (share.num_rows() / 2 + kRowAlignment - 1) / kRowAlignment * kRowAlignment);
     while (const auto rows = smaller.next()) {
-      const TurnPart part = turn_part(share, *rows);
-      try {
-        answer_part(lane, part.table, begin + rows->begin);
-      } catch (const GpuMemoryError&) {
-        if (!smaller.take_back(*rows)) throw;
+      const Table part = turn_part(share, *rows).table;
+      if (auto partial = answer_if_it_fits(lane, part, begin + rows->begin)) {
+        merge_.combine(std::move(*partial));
+      } else if (!smaller.take_back(*rows)) {
+        merge_.combine(answer_part(lane, part, begin + rows->begin));
       }
     }
   }
@@ -221,7 +221,7 @@ class GpusRun {
         if (next) turns_.give_back(next->rows);
         next.reset();
         if (!try_part(lane, *part, next, device) && !turns_.take_back(part->rows))
-          answer_part(lane, part->table, part->rows.begin);
+          merge_.combine(answer_part(lane, part->table, part->rows.begin));
         part.reset();
         next = next_part();
       }
@@ -234,15 +234,22 @@ class GpusRun {
                 const SelectedDevice& device) {
     std::optional<Prefetch> ahead;
     if (next) ahead.emplace(*next, columns_, device, tally_, options_.stop);
-    try {
-      answer_part(lane, part.table, part.rows.begin);
-    } catch (const GpuMemoryError&) {
-      return false;
-    }
+    auto partial = answer_if_it_fits(lane, part.table, part.rows.begin);
+    if (!partial) return false;
+    merge_.combine(std::move(*partial));
     return true;
   }
 
-  void answer_part(std::size_t lane, const Table& part, RowId first_row) {
+  /// Answers a part; nothing where the memory of the GPU does not suffice.
+  std::optional<Partial> answer_if_it_fits(std::size_t lane, const Table& part, RowId first_row) {
+    try {
+      return answer_part(lane, part, first_row);
+    } catch (const GpuMemoryError&) {
+      return std::nullopt;
+    }
+  }
+
+  Partial answer_part(std::size_t lane, const Table& part, RowId first_row) {
     std::vector<Result> runs;
     Partial partial = partial_answer(engine_, state_, part_query_, part, first_row, options_, &runs);
     Lane& done = lanes_[lane];
@@ -254,8 +261,7 @@ class GpusRun {
       done.transferred.from_device += run.transferred.from_device;
       if (!done.plan) done.plan = std::move(run.plan);
     }
-    const std::lock_guard lock(mutex_);
-    seen_.combine(std::move(partial));
+    return partial;
   }
 
   Result merged() {
@@ -345,6 +351,7 @@ class GpusRun {
   std::mutex mutex_;
   FirstFailure failure_;
   QueryState seen_;
+  SideMerge merge_;
 };
 
 }  // namespace

@@ -62,8 +62,23 @@ struct RowBytes {
   double all() const { return columns + work; }
 };
 
+/// Bytes of a key, of any type.
+constexpr double kKey = 8;
+
+/// Bytes of a skyline's keys, which all have those of the longest.
+double bytes_of_keys(const PreferencePlan& preference, const Table& table) {
+  constexpr double kShortKey = 4;
+  const auto is_short = [&](const query::BoundPreference& term) {
+    const bool as_it_is = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
+    if (!as_it_is || term.expression.column < 0) return false;
+    const Column& column = table.column(term.expression.column);
+    return !column.may_have_nulls() && column.data().layout == Layout::plain &&
+           width_in_bytes(column.type().type) <= kShortKey;
+  };
+  return std::ranges::all_of(preference.terms, is_short) ? kShortKey : kKey;
+}
+
 RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
-  constexpr double kKey = 8;     // bytes of a key
   constexpr double kCopies = 3;  // of the keys of a skyline
   constexpr double kOrder = 40;  // bytes for the order of its rows
   constexpr double kRowId = 8;
@@ -79,7 +94,7 @@ RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
   if (query.group) return bytes;
   if (query.preference) {
     const PreferencePlan preference = plan_preference(*query.preference);
-    bytes.work += kCopies * kKey * static_cast<double>(preference.terms.size()) + kOrder;
+    bytes.work += kCopies * bytes_of_keys(preference, table) * static_cast<double>(preference.terms.size()) + kOrder;
   } else if (!FusedKeys::fits(query, table) || FusedKeys::puts_null_first(query, table)) {
     bytes.work += 2 * kKey * static_cast<double>(query.ranking.size()) + kRowId;
   }

@@ -40,10 +40,22 @@ void QueryState::sink(const Table& part, RowId first_row) {
 
 void QueryState::combine(Partial partial) {
   QueryState other(steps_, Doubling::never());
-  other.rows_ = partial.rows().size();
-  if (steps_.charge) other.charges_.push_back({other.rows_, steps_.charge(other.rows_)});
-  other.partials_.push_back(std::move(partial));
+  other.add(std::move(partial));
   combine(std::move(other));
+}
+
+void QueryState::add(Partial partial) {
+  const std::size_t rows = partial.rows().size();
+  std::vector<Counted> charge;
+  if (steps_.charge) charge.push_back({rows, steps_.charge(rows)});
+  partials_.push_back(std::move(partial));
+  try {
+    append(std::move(charge), charges_);
+  } catch (...) {
+    partials_.pop_back();
+    throw;
+  }
+  rows_ += rows;
 }
 
 void QueryState::combine(QueryState&& other) {
@@ -53,14 +65,13 @@ void QueryState::combine(QueryState&& other) {
   try {
     append(std::move(other.partials_), partials_);
     append(std::move(other.charges_), charges_);
-    if (doubling_.is_due(rows_)) reduce();
+    if (is_due()) reduce();
   } catch (...) {
     truncate(partials_, partials);
     truncate(charges_, charges);
     rows_ -= other.rows_;
     throw;
   }
-  give_back_charges();
 }
 
 Result QueryState::finalize() const {
@@ -100,6 +111,7 @@ void QueryState::reduce() {
     rows_ = partials_.front().rows().size();
   }
   doubling_.reduced_to(rows_);
+  give_back_charges();
 }
 
 // Whole ones, so that no other query takes the memory before what is left is counted anew.

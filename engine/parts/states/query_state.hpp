@@ -69,6 +69,15 @@ class QueryState {
   /// Takes in a partial answer of rows that this state has not seen. Throws what Engine::merge_partials throws.
   void combine(Partial partial);
 
+  /// Takes in a partial answer as `combine` does, but leaves reducing to the caller.
+  void add(Partial partial);
+
+  /// Returns true if the state has so many rows that it had better be reduced.
+  bool is_due() const { return doubling_.is_due(rows_); }
+
+  /// Leaves out the rows that cannot be in the answer any more. Throws what Engine::merge_partials throws.
+  void reduce();
+
   /// Takes in what another state has seen.
   void combine(QueryState&& other);
 
@@ -102,7 +111,6 @@ class QueryState {
   template <class F>
   auto run(const F& f) const;
   Partial merged() const;
-  void reduce();
   void give_back_charges();
 
   const StateSteps& steps_;

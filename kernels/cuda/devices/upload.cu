@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kPieceBytes = std::size_t{2} << 20;
 
 /// Fewer bytes are not worth waking other threads.
-constexpr std::size_t kBytesPerThread = 4 * kPieceBytes;
+constexpr std::size_t kBytesPerThread = 2 * kPieceBytes;
 
 /// One upload that several threads work at.
 struct Job {

@@ -15,6 +15,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "engine/parts/gpus/side_merge.hpp"
 #include "tests/build.hpp"
 #include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
@@ -112,6 +113,18 @@ RC_GTEST_PROP(QueryStateLaw, StatesAreCombinedInAnyTree, ()) {
   });
 }
 
+RC_GTEST_PROP(QueryStateLaw, PartsAreMergedWhileOthersAreAnswered, ()) {
+  require_for_cases([](const RandomCase& random, const StateSteps& steps) {
+    QueryState state(steps, drawn_doubling());
+    SideMerge merge(state, {});
+    for (const Part& part : drawn_parts(random.table)) {
+      merge.combine(engine().partial(random.query, part.rows, part.begin));
+    }
+    merge.finish();
+    require_equal(state, random);
+  });
+}
+
 Table numbers(std::int64_t rows) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < rows; ++i) values.push_back(i * 7919 % 1000);
@@ -142,6 +155,21 @@ TEST(QueryState, WhatFailsChangesNothing) {
   const std::vector<Partial> parts = {engine().partial(query, numbers(10), 0), engine().partial(query, numbers(10), 10),
                                       engine().partial(query, numbers(10), 20)};
   EXPECT_EQ(state.finalize().rows, engine().merge(query, parts).rows);
+}
+
+TEST(SideMerge, WhatAReductionThrowsComesWithALaterCall) {
+  const Query query = Query::from("t").rank_by({low("x")}).limit(3);
+  const StateSteps steps{.engine = engine(), .query = query, .options = {}};
+  QueryState state(steps, Doubling(0));
+  SideMerge merge(state, {});
+  merge.combine(engine().partial(query, numbers(10), 0));
+  merge.finish();
+  merge.combine(engine().partial(query, numbers(10), 10));
+  EXPECT_EQ(message_of([&] {
+              merge.combine(engine().partial(query, numbers(5), 5));
+              merge.finish();
+            }),
+            "two partial answers cover row 5; each row of the table must be in one part");
 }
 
 TEST(QueryState, WithoutPartsThereIsNoAnswer) {

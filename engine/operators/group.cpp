@@ -17,6 +17,7 @@
 #include "engine/operators/groups/extremes.hpp"
 #include "engine/operators/groups/members.hpp"
 #include "engine/operators/groups/slot_states.hpp"
+#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
@@ -41,7 +42,7 @@ auto finish_groups(const Input& input, const SlotStates<State>& states, const Fi
   using Out = std::decay_t<decltype(finish(states[0], std::int64_t{0}))>;
   const auto groups = static_cast<std::size_t>(input.groups.count());
   QueryMemory::hold(groups * sizeof(Out));
-  std::vector<Out> result(groups);
+  auto result = in_large_pages(groups, Out{});
   for_chunks(input.groups.count(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
       result[static_cast<std::size_t>(g)] = finish(states[input.groups.slots[g]], g);
@@ -229,6 +230,7 @@ Grouped group(const query::BoundGroup& group, const Table& table, const Rows& ro
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   Vector<RowId> first_rows;
   first_rows.reserve(groups.first.size());
+  prefer_large_pages(first_rows.data(), groups.first.size() * sizeof(RowId));
   for (const std::int64_t position : groups.first) first_rows.push_back(rows[position]);
   const Input input{table, rows, slots, groups, members, first_rows};
   std::vector<Column> columns;

@@ -8,6 +8,7 @@
 
 #include "engine/keys/key_memory.hpp"
 #include "engine/operators/groups/slot_states.hpp"
+#include "engine/runtime/large_pages.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -91,7 +92,7 @@ class BestOfSlots {
   std::int64_t k_ = 0;
   Vector<Rank> bounds_;  // the last of the best, once there are k
   Vector<Slot> slots_;
-  kernels::RawVector<Rank> ranks_;
+  LargeVector<Rank> ranks_;
 };
 
 /// Writes the positions of best ranks from the offset on; equal keys by ascending position.

@@ -4,11 +4,26 @@
 #include <span>
 #include <vector>
 
-// Memory of large answers. Its pages are fresh from the system, and in small ones that costs more than to fill them.
+#include "kernels/common/large_pages.hpp"
+#include "kernels/common/memory.hpp"
+
+// Memory for values of many rows, in large pages.
 namespace skyrank::exec {
 
-/// Asks the system for large pages where memory, which has not been touched yet, is large. It need not comply.
-void prefer_large_pages(void* memory, std::size_t bytes) noexcept;
+using kernels::prefer_large_pages;
+
+struct LargePages : kernels::RawMemory {
+  template <class T>
+  static T* allocate(std::size_t n) {
+    T* const values = kernels::RawMemory::allocate<T>(n);
+    prefer_large_pages(values, n * sizeof(T));
+    return values;
+  }
+};
+
+/// A vector whose elements have no value until they are given one. Its memory is counted.
+template <class T>
+using LargeVector = std::vector<T, kernels::CountingAllocator<T, LargePages>>;
 
 /// Returns an empty vector with room for n values in large pages.
 template <class T>

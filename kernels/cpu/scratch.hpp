@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kernels/common/large_pages.hpp"
 #include "kernels/common/memory.hpp"
 
 namespace skyrank::kernels {
@@ -15,7 +16,9 @@ struct ScratchMemory {
 
   template <class T>
   static T* allocate(std::size_t n) {
-    return tbb::cache_aligned_allocator<T>().allocate(n);
+    T* const values = tbb::cache_aligned_allocator<T>().allocate(n);
+    prefer_large_pages(values, n * sizeof(T));
+    return values;
   }
   template <class T>
   static void deallocate(T* data, std::size_t n) noexcept {

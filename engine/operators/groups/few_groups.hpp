@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "engine/operators/groups/group_keys.hpp"
-#include "kernels/common/memory.hpp"
+#include "engine/runtime/large_pages.hpp"
 
 namespace skyrank::exec {
 
 /// The group of each position of a row set.
 struct ListedGroups {
-  kernels::RawVector<std::uint32_t> of;  ///< per position: its group, in [0, count)
+  LargeVector<std::uint32_t> of;  ///< per position: its group, in [0, count)
   std::int64_t count = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/operators/groups/group_keys.hpp"
-#include "kernels/common/memory.hpp"
+#include "engine/runtime/large_pages.hpp"
 
 namespace skyrank::exec {
 
@@ -90,11 +90,11 @@ class HashPartitions {
   int bits_;
   std::int64_t ranges_;
   std::int64_t groups_ = 0;
-  kernels::RawVector<std::uint16_t> offset_;        // per entry: its row, from the first of its range
-  kernels::RawVector<std::uint32_t> group_;         // per entry: its group
-  kernels::RawVector<std::uint32_t> bounds_;        // per range and partition: its first entry in the range
-  kernels::RawVector<std::uint32_t> group_begins_;  // per partition and range: the first group that begins there
-  std::vector<Vector<std::int64_t>> first_;         // per partition and group: the first position; ascending
+  LargeVector<std::uint16_t> offset_;        // per entry: its row, from the first of its range
+  LargeVector<std::uint32_t> group_;         // per entry: its group
+  LargeVector<std::uint32_t> bounds_;        // per range and partition: its first entry in the range
+  LargeVector<std::uint32_t> group_begins_;  // per partition and range: the first group that begins there
+  std::vector<Vector<std::int64_t>> first_;  // per partition and group: the first position; ascending
 };
 
 }  // namespace skyrank::exec

@@ -19,6 +19,7 @@
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
+#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/temporary_file.hpp"
 
 namespace skyrank::exec {
@@ -57,8 +58,8 @@ std::uint32_t partition_of(std::uint64_t hash, std::size_t count) {
   return static_cast<std::uint32_t>((mixed * count) >> 32);
 }
 
-kernels::RawVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size_t count) {
-  kernels::RawVector<std::uint32_t> partitions(static_cast<std::size_t>(keys.rows()));
+LargeVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size_t count) {
+  LargeVector<std::uint32_t> partitions(static_cast<std::size_t>(keys.rows()));
   std::array<std::uint64_t, kBlockRows> hashes{};
   for (std::int64_t begin = 0; begin < keys.rows(); begin += kBlockRows) {
     const std::int64_t size = std::min(kBlockRows, keys.rows() - begin);
@@ -70,14 +71,14 @@ kernels::RawVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size
 
 /// Rows by partition, ascending within each.
 struct ByPartition {
-  kernels::RawVector<RowId> rows;
+  LargeVector<RowId> rows;
   std::vector<std::int64_t> begins;  ///< per partition, and the end of the last one
 };
 
 ByPartition order_by_partition(const Table& states, std::span<const int> keys, std::size_t count) {
   const Rows all{states.num_rows(), nullptr};
   const auto partitions = partitions_of(GroupKeys::across_tables(states, keys, all), count);
-  ByPartition order{kernels::RawVector<RowId>(partitions.size()), std::vector<std::int64_t>(count + 1)};
+  ByPartition order{LargeVector<RowId>(partitions.size()), std::vector<std::int64_t>(count + 1)};
   for (const std::uint32_t partition : partitions) ++order.begins[partition + 1];
   for (std::size_t p = 0; p < count; ++p) order.begins[p + 1] += order.begins[p];
   std::vector<std::int64_t> next = order.begins;

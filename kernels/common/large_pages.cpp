@@ -1,4 +1,4 @@
-#include "engine/runtime/large_pages.hpp"
+#include "kernels/common/large_pages.hpp"
 
 #include <memory>
 
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace skyrank::exec {
+namespace skyrank::kernels {
 
 void prefer_large_pages(void* memory, std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -21,4 +21,4 @@ void prefer_large_pages(void* memory, std::size_t bytes) noexcept {
 #endif
 }
 
-}  // namespace skyrank::exec
+}  // namespace skyrank::kernels

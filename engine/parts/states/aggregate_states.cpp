@@ -94,10 +94,10 @@ const T* values_of(const Column& column) {
 // ----------------------------------------------------------------------------------------------------------- layout
 
 /// Names and places of the columns of states.
-class Layout {
+class StateLayout {
  public:
   /// `columns` are those before the states.
-  Layout(const query::BoundGroup& group, const std::vector<Column>& columns) : size_(columns.size()) {
+  StateLayout(const query::BoundGroup& group, const std::vector<Column>& columns) : size_(columns.size()) {
     const auto is_taken = [&] {
       return std::ranges::any_of(columns, [&](const Column& c) { return c.name().starts_with(prefix_ + "."); });
     };
@@ -132,7 +132,7 @@ std::vector<Column> count_column(const std::string& name, std::vector<std::int64
 }
 
 template <class Sum>
-std::vector<Column> total_columns(const Layout& layout, std::size_t a, const Vector<Total<Sum>>& totals) {
+std::vector<Column> total_columns(const StateLayout& layout, std::size_t a, const Vector<Total<Sum>>& totals) {
   std::vector<std::int64_t> counts;
   std::vector<std::string> sums;
   std::size_t characters = 0;
@@ -147,7 +147,7 @@ std::vector<Column> total_columns(const Layout& layout, std::size_t a, const Vec
 }
 
 /// `values` are those of the extremes' positions.
-std::vector<Column> extreme_columns(const Layout& layout, std::size_t a, const Vector<Extreme>& extremes,
+std::vector<Column> extreme_columns(const StateLayout& layout, std::size_t a, const Vector<Extreme>& extremes,
                                     const Column& values) {
   std::vector<RowId> rows;
   std::vector<bool> valid;
@@ -239,8 +239,8 @@ Vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t gr
   return extremes;
 }
 
-std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggregate& aggregate, const Layout& layout,
-                                    std::size_t a) {
+std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggregate& aggregate,
+                                    const StateLayout& layout, std::size_t a) {
   const query::BoundExpression& expression = *aggregate.argument;
   const Column argument = comparable_values(expression, grouping.part, grouping.rows, aggregate.name);
   const bool plain = expression.column >= 0;
@@ -256,7 +256,7 @@ std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggrega
   return extreme_columns(layout, a, extremes, gather(values, from, argument.name()));
 }
 
-std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& aggregate, const Layout& layout,
+std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& aggregate, const StateLayout& layout,
                               std::size_t a) {
   if (!aggregate.argument) return count_column(layout.name(a, "count"), counts_of(grouping));
   const auto argument = [&] { return evaluate_all(*aggregate.argument, grouping.part, grouping.rows, aggregate.name); };
@@ -287,7 +287,7 @@ class States {
     for (std::size_t a = 0; a < group_.aggregates.size(); ++a) check(a);
   }
 
-  const Layout& layout() const { return layout_; }
+  const StateLayout& layout() const { return layout_; }
   const Column& column(std::size_t aggregate, std::size_t place) const {
     return table_.columns()[layout_.first(aggregate) + place];
   }
@@ -347,7 +347,7 @@ class States {
 
   const query::BoundGroup& group_;
   const Table& table_;
-  Layout layout_;
+  StateLayout layout_;
 };
 
 std::vector<Column> merged_counts(const States& states, const Classes& classes, std::size_t a) {
@@ -490,7 +490,7 @@ StateRows group_states(const query::BoundQuery& query, const Table& part, const 
   for (const int index : columns_read(query)) {
     columns.push_back(gather(part.column(index), first, part.column(index).name()));
   }
-  const Layout layout(*query.group, columns);
+  const StateLayout layout(*query.group, columns);
   for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
     for (Column& column : states_of(grouping, query.group->aggregates[a], layout, a)) {
       columns.push_back(std::move(column));

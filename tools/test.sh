@@ -69,7 +69,7 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
-# The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise them,
+# Files are compiled one by one, unlike by tools/run.sh. The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise them,
 # in half the time: its errors are the same. On the emulator they run with the address sanitizer, which sees more there. The
 # Python package is built where its environment is.
 stage_release() {
@@ -77,7 +77,7 @@ stage_release() {
   if [[ -x .deps/python/bin/python ]]; then python=ON; fi
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
   build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
-    -DSKYRANK_BUILD_PYTHON=$python -DSKYRANK_OPTIMISE_CUDA=$optimise
+    -DSKYRANK_BUILD_PYTHON=$python -DSKYRANK_OPTIMISE_CUDA=$optimise -DCMAKE_UNITY_BUILD=OFF
   run_tests release -j "$(nproc)"
 }
 

@@ -95,7 +95,7 @@ def test_code_in_docstrings_and_on_the_page():
 
 @pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")
 def test_pip_install(tmp_path):
-    """Builds and installs the wheel, with the build tree's compiler so that ccache serves again, and uses it."""
+    """Builds and installs the wheel, as the build tree compiles so that ccache serves again, and uses it."""
     target = tmp_path / "site"
     pip = [*os.environ["SKYRANK_PIP_TEST"].split(), "-m", "pip", "--python", sys.executable, "install", "-q"]
     run(
@@ -104,6 +104,7 @@ def test_pip_install(tmp_path):
         "--no-deps",
         "--disable-pip-version-check",
         "--config-settings=cmake.define.SKYRANK_WERROR=ON",
+        "--config-settings=cmake.define.CMAKE_UNITY_BUILD=OFF",
         f"--config-settings=build-dir={ROOT / 'build/wheel'}",
         "--target",
         target,

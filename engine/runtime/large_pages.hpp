@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/common/large_pages.hpp"
 #include "kernels/common/memory.hpp"
+#include "kernels/cpu/large_pages.hpp"
 
 // Memory for values of many rows, in large pages.
 namespace skyrank::exec {

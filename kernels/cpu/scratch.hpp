@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "kernels/common/large_pages.hpp"
 #include "kernels/common/memory.hpp"
+#include "kernels/cpu/large_pages.hpp"
 
 namespace skyrank::kernels {
 

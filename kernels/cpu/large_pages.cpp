@@ -1,4 +1,4 @@
-#include "kernels/common/large_pages.hpp"
+#include "kernels/cpu/large_pages.hpp"
 
 #include <memory>
 

@@ -47,11 +47,35 @@ def bars(axes, title, items):
     axes.set_title(title, fontsize=10.5, fontweight="bold")
 
 
+def whole_queries(axes, title, rows):
+    """A line for each query with a mark for each system, on a logarithmic axis, first query on top."""
+    queries = list(dict.fromkeys(row["query"] for row in rows))
+    marks = {"duckdb": ("DuckDB 2.0", "#6f6f6f", "D"), "polars": ("Polars 2.1", "#a8a8a8", "s"),
+             "skyrank warm": ("SkyRank, later in a batch", OURS_TOO, "o"),
+             "skyrank": ("SkyRank, a process", OURS, "o")}
+    for system, (label, colour, shape) in marks.items():
+        times = {row["query"]: 1e3 * float(row["median_s"]) for row in rows if row["system"] == system}
+        axes.scatter([times[query] for query in queries], range(len(queries)), color=colour, marker=shape, s=34, label=label,
+                     zorder=3)
+    axes.set_yticks(range(len(queries)), queries)
+    axes.invert_yaxis()
+    axes.minorticks_off()
+    axes.grid(axis="y", color="#e6e6e6")
+    axes.set_xscale("log")
+    axes.set_xlabel("milliseconds, logarithmic")
+    axes.set_title(title, fontsize=10.5, fontweight="bold")
+    axes.legend(loc="center left", fontsize=9, reverse=True)
+
+
 def draw_speed():
     topk = read("topk-cpu.csv")
     skyline = read("skyline-cpu.csv")
     cell = {"dist": "uniform", "n": 100000000, "k": 32}
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.2), layout="constrained")
+    figure = plt.figure(figsize=(9.6, 7.4), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(4.2, 3.2))
+    left, right = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+    whole_queries(figure.add_subplot(grid[0, :]), "queries of a Parquet file of 20 million rows, two cores",
+                  read("files-cpu.csv"))
     bars(left, "32 best of 100 million floats", [
         ("SkyRank, zone map", time_of(topk, "skyrank query", "median_ms", **cell), OURS),
         ("SkyRank, no zone map", time_of(topk, "skyrank kernel sampled-threshold", "median_ms", **cell), OURS_TOO),

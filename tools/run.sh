@@ -31,8 +31,10 @@ if [[ ! -e $BUILD/build.ninja ]]; then
   quietly cmake --preset release -DSKYRANK_BUILD_TESTS=OFF "-DSKYRANK_CUDA=$cuda" \
     -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=10
 fi
-if ! ninja -C "$BUILD" -n skyrank_cli | grep -q "no work to do"; then
-  echo "run: building (minutes the first time)" >&2
+if [[ -x $BUILD/skyrank ]]; then
+  quietly ninja -C "$BUILD" skyrank_cli  # where files have changed
+else
+  echo "run: building, which takes minutes the first time" >&2
   if [[ -t 2 ]]; then
     ninja -C "$BUILD" skyrank_cli >&2
   else

@@ -69,9 +69,9 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
-# Files are compiled one by one, unlike by tools/run.sh. The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise them,
-# in half the time: its errors are the same. On the emulator they run with the address sanitizer, which sees more there. The
-# Python package is built where its environment is.
+# Files are compiled one by one, unlike by tools/run.sh. The GPU kernels are compiled where nvcc is found. Where there is no
+# GPU their tests skip, and nvcc does not optimise them, in half the time: its errors are the same. On the emulator they run
+# with the address sanitizer, which sees more there. The Python package is built where its environment is.
 stage_release() {
   local python=OFF optimise=OFF
   if [[ -x .deps/python/bin/python ]]; then python=ON; fi

@@ -12,6 +12,7 @@ namespace skyrank::exec {
 
 using kernels::prefer_large_pages;
 
+/// The source of a counting allocator's memory: that of the system in large pages, with no values.
 struct LargePages : kernels::RawMemory {
   template <class T>
   static T* allocate(std::size_t n) {

@@ -1,5 +1,4 @@
 #include "engine/parts/states/spilled_tables.hpp"
-#include "engine/runtime/large_pages.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {

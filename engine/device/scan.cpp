@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/device/translate.hpp"
+#include "engine/expression/lowering/compile_steps.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/expression/program.hpp"
 
@@ -216,18 +217,16 @@ class Matcher {
 std::optional<kernels::cuda::expression::ComputedScan> match_programs(DeviceQueryState& device_state,
                                                                       const query::BoundQuery& query,
                                                                       const Table& table) {
-  kernels::cuda::expression::ComputedScan scan;
   const query::BoundRankTerm& term = query.ranking.front();
   if (term.expression.root->type.type == Type::string) return std::nullopt;
   auto score = translate(device_state, *compile(term.expression, table));
   if (!score) return std::nullopt;
-  scan.score = std::move(*score);
-  scan.high = term.high;
+  std::optional<kernels::cuda::expression::DeviceExpression> condition;
   if (query.condition) {
-    scan.condition = translate(device_state, *compile(*query.condition, table));
-    if (!scan.condition) return std::nullopt;
+    condition = translate(device_state, *compile(*query.condition, table));
+    if (!condition) return std::nullopt;
   }
-  return scan;
+  return compile_scan(std::move(*score), condition, term.high);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device/translate.hpp"
+#include "engine/expression/lowering/compile_steps.hpp"
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/vec.hpp"
 #include "engine/keys/device/device_keys.hpp"
@@ -51,8 +52,9 @@ std::optional<DeviceSource> source_of(DeviceQueryState& device_state, const Boun
     return DeviceSource{device_state.column(column.data()), wanted, column.type(), {}, {}};
   }
   const auto program = compile(expression, table);
-  const auto translated = translate(device_state, *program);
+  auto translated = translate(device_state, *program);
   if (!translated) return std::nullopt;
+  compile_steps(*translated, cuda::expression::Leaves::number);
   cuda::expression::Computed computed = cuda::expression::evaluate(*translated, wanted);
   if (computed.failed) return std::nullopt;
   const kernels::StoredColumn column = computed.column;

@@ -12,6 +12,7 @@
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
+#include "kernels/cuda/expression/steps.hpp"
 
 // From columns in the memory of device 0 to lists of rows and to keys, on the process's own context. Plain C++: in a
 // build without CUDA there are no columns to begin with. All throw Failure and OutOfMemory.
@@ -30,14 +31,17 @@ struct DeviceRows {
 struct DeviceExpression {
   std::vector<Instruction> instructions;
   std::vector<StoredColumn> columns;
-  Stored result = Stored::float64;  ///< how values are stored: truth_bytes, int64, uint64 or float64
+  Stored result = Stored::float64;   ///< how values are stored: truth_bytes, int64, uint64 or float64
+  std::optional<StepProgram> steps;  ///< the same for several rows at a time; without it kernels run a row at a time
 };
 
-/// A filter and a score as programs, for cuda-sampled-threshold.
+/// A score and a filter as one program.
 struct ComputedScan {
-  std::optional<DeviceExpression> condition;
-  DeviceExpression score;
-  bool high = false;  ///< true if the largest scores are best
+  DeviceExpression program;  ///< leaves the score, whose type its result is, and after it a truth if there is a filter
+  std::size_t of_score = 0;  ///< instructions of the score, which come first
+  bool high = false;         ///< true if the largest scores are best
+
+  bool filters() const { return of_score < program.instructions.size(); }
 };
 
 /// Values of an expression for each row, and the memory that they lie in. Where a row failed they mean nothing.
@@ -48,6 +52,7 @@ struct Computed {
   bool failed = false;
 };
 
+/// `expression` leaves a number.
 Computed evaluate(const DeviceExpression& expression, const DeviceRows& rows);
 
 /// Ids of the rows for which a condition is true, in their order.
@@ -57,6 +62,7 @@ struct Passing {
   bool failed = false;
 };
 
+/// `condition` leaves a truth.
 Passing filter(const DeviceExpression& condition, const DeviceRows& rows);
 
 /// The least and greatest integer, and whether there are NULLs.

@@ -20,7 +20,7 @@
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-constexpr unsigned kThreads = StackPolicy::kThreads;
+constexpr unsigned kStackThreads = StackPolicy::kThreads;
 
 /// Runs the program for every row, in rounds that all threads of a warp take part in; `store(place, value)` is called
 /// by all of them, for places beyond n too, with a value that is NULL.
@@ -43,7 +43,7 @@ __device__ void store_votes(unsigned* words, std::size_t place, bool vote) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStackThreads)
     evaluate_rows(Expression expression, DeviceRows rows, T* values, unsigned* validity, unsigned* failed) {
   for_rows(expression, rows, failed, [=](std::size_t place, const RowValue& value) {
     if (place < rows.n) values[place] = static_cast<T>(value.bits);
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStackThreads)
     find_passing(Expression expression, DeviceRows rows, unsigned* passing, unsigned* failed) {
   for_rows(expression, rows, failed, [=](std::size_t place, const RowValue& value) {
     store_votes(passing, place, value.valid && value.bits != 0);
@@ -150,10 +150,13 @@ unsigned depth_of(const DeviceExpression& expression) {
 template <class... Parameters, class... Arguments>
 void run(const char* name, void (*kernel)(Parameters...), const DeviceExpression& expression, std::size_t n,
          DeviceContext& device, Arguments... arguments) {
-  const std::size_t shared_bytes = depth_of(expression) * kThreads * sizeof(std::uint64_t);
-  const std::size_t resident = resident_blocks(kernel, kThreads, shared_bytes) * device.properties().multiprocessors;
+  const std::size_t shared_bytes = depth_of(expression) * kStackThreads * sizeof(std::uint64_t);
+  const std::size_t resident =
+      resident_blocks(kernel, kStackThreads, shared_bytes) * device.properties().multiprocessors;
   launch(name, kernel,
-         {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads, .shared_bytes = shared_bytes},
+         {.blocks = std::min(blocks_for(n, kStackThreads), resident),
+          .threads = kStackThreads,
+          .shared_bytes = shared_bytes},
          device.stream(), arguments...);
 }
 
@@ -175,7 +178,7 @@ void run_steps(const char* name, void (*kernel)(Parameters...), StepProgram prog
 template <class T>
 void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expression, const DeviceRows& rows,
                    const LoadedExpression& loaded, DeviceContext& device) {
-  if (auto program = steps_of(expression, Leaves::number)) {
+  if (auto program = expression.steps) {
     program->source = loaded.expression();
     with_form(*program, [&]<class Form>(Form) {
       run_steps<Form>("evaluate_steps", evaluate_steps<Form, T>, *program, rows.n, device, rows, values, validity,
@@ -190,7 +193,7 @@ void evaluate_into(T* values, unsigned* validity, const DeviceExpression& expres
 /// A bit for each row for which a condition is true.
 void find_passing_rows(unsigned* passing, const DeviceExpression& condition, const DeviceRows& rows,
                        const LoadedExpression& loaded, DeviceContext& device) {
-  if (auto program = steps_of(condition, Leaves::truth)) {
+  if (auto program = condition.steps) {
     program->source = loaded.expression();
     with_form(*program, [&]<class Form>(Form) {
       run_steps<Form>("find_passing_steps", find_passing_steps<Form>, *program, rows.n, device, rows, passing,
@@ -237,8 +240,7 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
     bits = device.allocate<unsigned>(words);
     before = device.allocate<unsigned long long>(words + 1);
     find_passing_rows(bits.data(), condition, rows, loaded, device);
-    launch("count_bits", count_bits, {.blocks = blocks_for(words + 1, 256), .threads = 256}, device.stream(),
-           bits.data(), words, before.data());
+    launch("count_bits", count_bits, one_each(words + 1), device.stream(), bits.data(), words, before.data());
     with_temporary(device, [&](void* temporary, std::size_t& bytes) {
       SKYRANK_CUDA_CALL(
           cub::DeviceScan::ExclusiveSum(temporary, bytes, before.data(), before.data(), words + 1, device.stream()));
@@ -250,8 +252,8 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
   if (passing.failed || passing.n == 0) return passing;
   passing.ids = DeviceArray(passing.n * sizeof(RowId));
   const Lease lease(device);
-  launch("list_passing", list_passing, {.blocks = blocks_for(rows.n, 256), .threads = 256}, device.stream(),
-         bits.data(), before.data(), rows, static_cast<RowId*>(passing.ids.data()));
+  launch("list_passing", list_passing, one_each(rows.n), device.stream(), bits.data(), before.data(), rows,
+         static_cast<RowId*>(passing.ids.data()));
   return passing;
 }
 

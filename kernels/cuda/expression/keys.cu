@@ -13,17 +13,16 @@
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
-constexpr unsigned kThreads = KeyPolicy::kThreads;
 constexpr unsigned kRows = KeyPolicy::kRows;
 
 /// Calls `body(place)` for all of [0, n), neighbours for neighbouring threads.
 template <class Body>
 __device__ void for_places(std::size_t n, Body body) {
-  const std::size_t tile = std::size_t{kThreads} * kRows;
+  const std::size_t tile = std::size_t{kMapThreads} * kRows;
   for (std::size_t first = blockIdx.x * tile; first < n; first += gridDim.x * tile) {
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {
-      const std::size_t place = first + i * kThreads + threadIdx.x;
+      const std::size_t place = first + i * kMapThreads + threadIdx.x;
       if (place < n) body(place);
     }
   }
@@ -52,7 +51,7 @@ struct SharedRange {
   unsigned any_null;
 };
 
-__global__ void __launch_bounds__(kThreads) find_range(StoredColumn column, DeviceRows rows, SharedRange* range) {
+__global__ void __launch_bounds__(kMapThreads) find_range(StoredColumn column, DeviceRows rows, SharedRange* range) {
   const bool with_sign = is_signed(column.stored);
   std::uint64_t lowest = ~std::uint64_t{0};
   std::uint64_t highest = 0;
@@ -80,11 +79,13 @@ __global__ void __launch_bounds__(kThreads) find_range(StoredColumn column, Devi
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads) encode(StoredColumn column, DeviceRows rows, KeyRecipe recipe, Key* keys) {
+__global__ void __launch_bounds__(kMapThreads)
+    encode(StoredColumn column, DeviceRows rows, KeyRecipe recipe, Key* keys) {
   for_places(rows.n, [&](std::size_t place) { keys[place] = static_cast<Key>(recipe(column, rows.at(place))); });
 }
 
-__global__ void __launch_bounds__(kThreads) find_greatest(KeyColumn keys, std::size_t n, unsigned long long* greatest) {
+__global__ void __launch_bounds__(kMapThreads)
+    find_greatest(KeyColumn keys, std::size_t n, unsigned long long* greatest) {
   std::uint64_t mine = 0;
   for_places(n, [&](std::size_t row) { mine = max(mine, key_at(keys, row)); });
   mine = ~least_of_warp(~mine);
@@ -97,7 +98,7 @@ struct Parts {
 };
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     pack(const __grid_constant__ Parts parts, const DeviceRows rows, Key* packed) {
   for_places(rows.n, [&](std::size_t place) {
     const auto row = static_cast<std::size_t>(rows.at(place));
@@ -111,14 +112,14 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take(const Key* keys, const std::int64_t* positions, std::size_t n, Key* taken) {
   for_places(n, [&](std::size_t place) { taken[place] = keys[positions[place]]; });
 }
 
 Grid grid_for(std::size_t n, const DeviceContext& device) {
   const std::size_t resident = 8 * device.properties().multiprocessors;
-  return {.blocks = std::min(blocks_for(n, std::size_t{kThreads} * kRows), resident), .threads = kThreads};
+  return {.blocks = std::min(blocks_for(n, std::size_t{kMapThreads} * kRows), resident), .threads = kMapThreads};
 }
 
 /// Room for n keys, which `f(keys, grid, device)` fills.

@@ -29,7 +29,6 @@ struct StackPolicy {
 
 /// Kernels that make keys of stored values.
 struct KeyPolicy {
-  static constexpr unsigned kThreads = 256;
   static constexpr unsigned kRows = 4;  ///< rows of a thread whose loads are under way at a time
 };
 

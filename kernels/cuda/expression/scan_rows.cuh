@@ -10,6 +10,7 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
+#include "kernels/common/value_range.hpp"
 #include "kernels/cuda/device/kernel/load_once.cuh"
 #include "kernels/cuda/expression/quotient_bound.cuh"
 
@@ -46,30 +47,13 @@ struct ReadScan {
   bool plain;  ///< all columns are the score's, and none has NULLs
 };
 
-namespace detail {
-
-/// The bounds of a column in its own type: no value of it lies between them and those of 64 bits.
+/// Gives a column its range in its own type.
 template <class T, class Wide>
 void set_range(ReadColumn& column, Wide lowest, Wide highest) {
-  using Limits = std::numeric_limits<T>;
-  T least = Limits::is_iec559 ? T(1) : Limits::max();  // an empty range
-  T most = Limits::is_iec559 ? T(0) : Limits::lowest();
-  if constexpr (Limits::is_iec559) {
-    if (lowest <= highest) {
-      least = static_cast<T>(lowest);
-      most = static_cast<T>(highest);
-      if (static_cast<Wide>(least) < lowest) least = std::nextafter(least, Limits::infinity());
-      if (static_cast<Wide>(most) > highest) most = std::nextafter(most, -Limits::infinity());
-    }
-  } else if (lowest <= highest && lowest <= Wide{Limits::max()} && highest >= Wide{Limits::lowest()}) {
-    least = static_cast<T>(std::max(lowest, Wide{Limits::lowest()}));
-    most = static_cast<T>(std::min(highest, Wide{Limits::max()}));
-  }
-  memcpy(&column.lowest, &least, sizeof(least));
-  memcpy(&column.highest, &most, sizeof(most));
+  const auto range = narrowed<T>(ValueRange<Wide>{lowest, highest});
+  memcpy(&column.lowest, &range.lowest, sizeof(T));
+  memcpy(&column.highest, &range.highest, sizeof(T));
 }
-
-}  // namespace detail
 
 inline ReadScan read_form(const ColumnScan& scan) {
   ReadScan read{};
@@ -102,10 +86,10 @@ inline ReadScan read_form(const ColumnScan& scan) {
     to.ignored = from.validity == nullptr || (!needs_value && !needs_null) ? ~0u : 0;
     to.weight = scan.weights[c];
     switch (from.stored) {
-      case Stored::float32: detail::set_range<float>(to, from.lowest, from.highest); break;
-      case Stored::float64: detail::set_range<double>(to, from.lowest, from.highest); break;
-      case Stored::int32: detail::set_range<std::int32_t>(to, from.lowest_integer, from.highest_integer); break;
-      default: detail::set_range<std::int64_t>(to, from.lowest_integer, from.highest_integer); break;
+      case Stored::float32: set_range<float>(to, from.lowest, from.highest); break;
+      case Stored::float64: set_range<double>(to, from.lowest, from.highest); break;
+      case Stored::int32: set_range<std::int32_t>(to, from.lowest_integer, from.highest_integer); break;
+      default: set_range<std::int64_t>(to, from.lowest_integer, from.highest_integer); break;
     }
   }
   return read;

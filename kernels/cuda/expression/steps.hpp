@@ -1,14 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "kernels/common/expression.hpp"
-#include "kernels/cuda/expression/columns.hpp"
+#include "kernels/common/stored.hpp"
 
-// Programs of the stack machine put into the form in which kernels run them for several rows at a time. What lies where
-// is settled here: the last number and the last truth are in registers, numbers and truths below them in slots.
+// The form in which kernels run programs of the stack machine for several rows at a time. The last number and the last
+// truth are in registers, numbers and truths below them in slots. The engine lowers expressions to it
+// (engine/expression/lowering).
 namespace skyrank::kernels::cuda::expression {
 
 /// The effect of a step on the number and the truth that are in registers. Those of a kind stand side by side: from
@@ -135,9 +134,5 @@ struct StepProgram {
   bool fails = false;  ///< rows may, or there are general steps
   Expression source;   ///< the program itself, for general steps; set where it is in device memory
 };
-
-/// Nothing where the program is too long, or its stack too deep. Of one that leaves a score and a truth the first
-/// `of_score` instructions leave the score.
-std::optional<StepProgram> steps_of(const DeviceExpression& expression, Leaves leaves, std::size_t of_score = 0);
 
 }  // namespace skyrank::kernels::cuda::expression

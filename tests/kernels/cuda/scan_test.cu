@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/expression/lowering/compile_steps.hpp"
 #include "kernels/common/expression.hpp"
 #include "kernels/common/keys.hpp"
 #include "kernels/cuda/expression/columns.hpp"
@@ -422,9 +424,8 @@ TEST(Scan, RootsAndQuotientsThatTie) {
         std::vector<Instruction> program = {instruction(Opcode::column, 0), instruction(Opcode::column, 1)};
         if (root) program.push_back(instruction(Opcode::multiply));
         program.push_back(instruction(root ? Opcode::square_root : Opcode::divide));
-        cuda::expression::ComputedScan computed;
-        computed.high = high;
-        computed.score = program_over(there, program, Stored::float64);
+        const cuda::expression::ComputedScan computed =
+            exec::compile_scan(program_over(there, program, Stored::float64), std::nullopt, high);
         for (const auto& [ties, k] :
              Wanted{{TieRule::first, 1}, {TieRule::last, 40}, {TieRule::first, 2000}, {TieRule::last, kRows / 4}}) {
           SCOPED_TRACE(std::to_string(values[0]) + (root ? " root" : " quotient") + (high ? ", high, k " : ", k ") +
@@ -457,17 +458,16 @@ TEST(Scan, ProgramsOfManyTiles) {
         }
         ranking.asked[2] = {Nulls::never, true, -1e9, 9e5};
         const std::vector<DeviceColumn> there = on_device(ranking);
-        cuda::expression::ComputedScan computed;
-        computed.high = ranking.high;
-        computed.score =
+        const cuda::expression::DeviceExpression score =
             program_over(there,
                          {instruction(Opcode::constant, 0, 2.5), instruction(Opcode::column, 0),
                           instruction(Opcode::multiply), instruction(Opcode::column, 1), instruction(Opcode::add)},
                          Stored::float64);
-        computed.condition = program_over(
+        const cuda::expression::DeviceExpression condition = program_over(
             there,
             {instruction(Opcode::column, 2), instruction(Opcode::constant, 0, 9e5), instruction(Opcode::less_equal)},
             Stored::truth_bytes);
+        const cuda::expression::ComputedScan computed = exec::compile_scan(score, condition, ranking.high);
         for (const auto& [ties, most] : wanted) {
           const std::size_t k = std::min(most, rows / 4);
           SCOPED_TRACE(order + (nulls ? " with NULLs" : "") + ", k " + std::to_string(k));

@@ -6,6 +6,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/expression/lowering/compile_steps.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/registry.hpp"
 
@@ -126,6 +127,7 @@ kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm
                             {.op = Opcode::constant, .bits = kernels::with_bits_of<std::uint64_t>(filter.highest)},
                             {.op = Opcode::less_equal, .left = Number::float64, .right = Number::float64}};
   condition.result = kernels::Stored::truth_bytes;
+  exec::compile_steps(condition, device::Leaves::truth);
   const device::Passing passing = device::filter(condition, {.n = problem.n});
   const device::DeviceRows rows{.n = passing.n, .ids = static_cast<const kernels::RowId*>(passing.ids.data())};
   kernels::KeyRecipe recipe;

@@ -169,19 +169,6 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
   found.flush();
 }
 
-/// One program that leaves the values of both, of the score first.
-DeviceExpression joined(const ComputedScan& scan) {
-  if (!scan.condition) return scan.score;
-  DeviceExpression both = scan.score;
-  const auto shift = static_cast<std::uint32_t>(both.columns.size());
-  both.columns.insert(both.columns.end(), scan.condition->columns.begin(), scan.condition->columns.end());
-  for (Instruction how : scan.condition->instructions) {
-    if (how.op == Opcode::column || how.op == Opcode::answer) how.index += shift;
-    both.instructions.push_back(how);
-  }
-  return both;
-}
-
 /// Returns the bytes of a row that are always read.
 std::size_t bytes_of_row(const StepProgram& program) {
   std::size_t bytes = 0;
@@ -215,18 +202,16 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
 std::optional<TopKSolution> best_of_computed(const ScanProblem& problem, const ThresholdPlan& plan,
                                              const Context& context) {
   const ComputedScan& scan = *problem.computed;
-  const DeviceExpression both = joined(scan);
-  const std::size_t of_score = scan.score.instructions.size();
-  auto program = steps_of(both, scan.condition ? Leaves::score_and_truth : Leaves::score, of_score);
+  auto program = scan.program.steps;
   if (!program) return std::nullopt;
   DeviceContext& device = device_of(context);
   const Lease lease(device);
-  const LoadedExpression loaded(both, device);
+  const LoadedExpression loaded(scan.program, device);
   program->source = loaded.expression();
-  const bool is_float = scan.score.result == Stored::float64;
-  const ComputedRows rows{.condition = loaded.part(of_score, both.instructions.size()),
-                          .score = loaded.part(0, of_score),
-                          .score_kind = {is_float, scan.score.result == Stored::int64, scan.high},
+  const bool is_float = scan.program.result == Stored::float64;
+  const ComputedRows rows{.condition = loaded.part(scan.of_score, scan.program.instructions.size()),
+                          .score = loaded.part(0, scan.of_score),
+                          .score_kind = {is_float, scan.program.result == Stored::int64, scan.high},
                           .n = problem.n,
                           .kind = ScanSelection<ComputedRows>::kind_of(problem.ties)};
   auto solution = with_form(*program, [&]<class Form>(Form) {

@@ -107,10 +107,7 @@ std::size_t bytes_of_row(const ColumnScan& scan) {
 
 std::size_t bytes_of_row(const ComputedScan& scan) {
   std::size_t bytes = 0;
-  for (const StoredColumn& column : scan.score.columns) bytes += bytes_of(column.stored);
-  if (scan.condition) {
-    for (const StoredColumn& column : scan.condition->columns) bytes += bytes_of(column.stored);
-  }
+  for (const StoredColumn& column : scan.program.columns) bytes += bytes_of(column.stored);
   return bytes;
 }
 
@@ -161,15 +158,14 @@ std::optional<TopKSolution> best_of_programs(const ScanProblem& problem, const C
   const ComputedScan& scan = *problem.computed;
   DeviceContext& device = device_of(context);
   const Lease lease(device);
-  const LoadedExpression score(scan.score, device);
-  const LoadedExpression condition(scan.condition.value_or(DeviceExpression{}), device);
-  const ComputedSource source{
-      .condition = condition.expression(),
-      .score = score.expression(),
-      .score_kind = {scan.score.result == Stored::float64, scan.score.result == Stored::int64, scan.high},
-      .failed = score.failed()};
+  const LoadedExpression loaded(scan.program, device);
+  const Stored result = scan.program.result;
+  const ComputedSource source{.condition = loaded.part(scan.of_score, scan.program.instructions.size()),
+                              .score = loaded.part(0, scan.of_score),
+                              .score_kind = {result == Stored::float64, result == Stored::int64, scan.high},
+                              .failed = loaded.failed()};
   TopKSolution solution = best_of_source<LongElements>(problem, source, bytes_of_row(scan), context, device);
-  if (score.any_failed()) return std::nullopt;
+  if (loaded.any_failed()) return std::nullopt;
   return solution;
 }
 

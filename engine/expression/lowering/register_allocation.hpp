@@ -1,0 +1,11 @@
+#pragma once
+
+#include "engine/expression/lowering/step_operation.hpp"
+
+namespace skyrank::exec::lowering {
+
+/// Register allocation: writes operations as the steps of a program, with those that move values between registers and
+/// slots. Returns false where there are too many steps or slots.
+bool allocate_registers(const SelectedOperations& selected, StepProgram& program);
+
+}  // namespace skyrank::exec::lowering

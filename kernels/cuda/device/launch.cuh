@@ -40,6 +40,12 @@ constexpr std::size_t blocks_for(std::size_t n, std::size_t each) {
   return std::max<std::size_t>(1, (n + each - 1) / each);
 }
 
+/// Threads of a block of which each takes an element of its own.
+inline constexpr unsigned kMapThreads = 256;
+
+/// A thread for each of n elements.
+inline Grid one_each(std::size_t n) { return {.blocks = blocks_for(n, kMapThreads), .threads = kMapThreads}; }
+
 /// Shared memory that a kernel may have without being told so beforehand, static and dynamic.
 inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
 /// Static shared memory of a kernel that has dynamic one too, at most, so that the driver need not be asked about it

@@ -9,16 +9,15 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 4;
 
-/// A tile of kThreads * kLoads 16-byte words a block; the sum is written only so that the loads are not left out.
+/// A tile of kMapThreads * kLoads 16-byte words a block; the sum is written only so that the loads are not left out.
 __global__ void read_words(const uint4* words, std::size_t count, unsigned* sum) {
-  const std::size_t first = std::size_t{blockIdx.x} * kThreads * kLoads + threadIdx.x;
+  const std::size_t first = std::size_t{blockIdx.x} * kMapThreads * kLoads + threadIdx.x;
   unsigned mine = 0;
 #pragma unroll
   for (unsigned i = 0; i < kLoads; ++i) {
-    const std::size_t place = first + std::size_t{i} * kThreads;
+    const std::size_t place = first + std::size_t{i} * kMapThreads;
     if (place >= count) break;
     const uint4 word = __ldcs(words + place);
     mine += word.x + word.y + word.z + word.w;
@@ -29,7 +28,7 @@ __global__ void read_words(const uint4* words, std::size_t count, unsigned* sum)
 void read(const void* data, std::size_t bytes, unsigned* sum, cudaStream_t stream) {
   const std::size_t words = bytes / sizeof(uint4);
   if (words == 0) return;
-  launch("read_words", read_words, {.blocks = blocks_for(words, kThreads * kLoads), .threads = kThreads}, stream,
+  launch("read_words", read_words, {.blocks = blocks_for(words, kMapThreads * kLoads), .threads = kMapThreads}, stream,
          static_cast<const uint4*>(data), words, sum);
 }
 

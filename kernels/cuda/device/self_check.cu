@@ -11,7 +11,6 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kValues = 1000;  // not a multiple of the block, so that the last block is cut
 
 /// SplitMix64's finaliser: a wrong bit anywhere shows.
@@ -41,8 +40,8 @@ std::unique_ptr<std::uint64_t, FreeOnDevice> allocate(std::size_t count) {
 void self_check(int ordinal) {
   const CurrentDevice current(ordinal);
   const auto on_device = allocate(kValues);
-  launch("mix_indices", mix_indices, {.blocks = (kValues + kThreads - 1) / kThreads, .threads = kThreads}, nullptr,
-         on_device.get(), kValues);
+  launch("mix_indices", mix_indices, {.blocks = (kValues + kMapThreads - 1) / kMapThreads, .threads = kMapThreads},
+         nullptr, on_device.get(), kValues);
   std::vector<std::uint64_t> values(kValues);
   // Waits for the kernel, whose own errors it reports too.
   SKYRANK_CUDA_CALL(

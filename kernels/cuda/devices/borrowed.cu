@@ -12,14 +12,12 @@
 namespace skyrank::kernels::cuda {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 /// Values at `places`, or all of them where that is null, one next to the other.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     collect(const char* first, std::ptrdiff_t stride, const std::int64_t* places, std::size_t n, T* collected) {
-  const std::size_t step = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += step) {
+  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
+  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < n; i += step) {
     const std::int64_t place = places == nullptr ? static_cast<std::int64_t>(i) : places[i];
     collected[i] = *reinterpret_cast<const T*>(first + place * stride);
   }
@@ -30,7 +28,7 @@ void launch_collect(const BorrowedValues& values, const std::int64_t* places, st
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const std::size_t blocks = 8 * device.properties().multiprocessors;
-  const Grid grid{.blocks = std::min(blocks_for(n, kThreads), blocks), .threads = kThreads};
+  const Grid grid{.blocks = std::min(blocks_for(n, kMapThreads), blocks), .threads = kMapThreads};
   launch("collect", collect<T>, grid, device.stream(), static_cast<const char*>(values.first), values.stride, places, n,
          static_cast<T*>(to));
 }

@@ -17,7 +17,6 @@
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-constexpr unsigned kThreads = AggregatePolicy::kThreads;
 constexpr std::size_t kRowsOfWarp = AggregatePolicy::kRowsOfWarp;
 
 /// Adds to a sum of 128 bits.
@@ -77,18 +76,18 @@ struct Bounds {
   }
 };
 
-__global__ void __launch_bounds__(kThreads) clear_totals(IntegerTotal* totals, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kMapThreads) clear_totals(IntegerTotal* totals, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < count) totals[i] = IntegerTotal{};
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(AggregatePolicy::kThreads)
     total_rows(StoredColumn column, const RowId* ids, const std::uint32_t* order, std::size_t n, Bounds bounds,
                IntegerTotal* totals) {
   const bool with_sign = is_signed(column.stored);
   const unsigned lane = threadIdx.x % kLanes;
-  const std::size_t warps = std::size_t{gridDim.x} * (kThreads / kLanes);
-  const std::size_t warp = std::size_t{blockIdx.x} * (kThreads / kLanes) + threadIdx.x / kLanes;
+  const std::size_t warps = std::size_t{gridDim.x} * (AggregatePolicy::kThreads / kLanes);
+  const std::size_t warp = std::size_t{blockIdx.x} * (AggregatePolicy::kThreads / kLanes) + threadIdx.x / kLanes;
   for (std::size_t first = warp * kRowsOfWarp; first < n; first += warps * kRowsOfWarp) {
     const std::size_t end = min(first + kRowsOfWarp, n);
     unsigned partition = bounds.find(min(first + lane, n - 1));
@@ -124,11 +123,11 @@ DeviceArray total_integers(const StoredColumn& column, const expression::DeviceR
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   auto* const there = static_cast<IntegerTotal*>(totals.data());
-  launch("clear_totals", clear_totals, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, device.stream(),
-         there, count);
+  launch("clear_totals", clear_totals, one_each(count), device.stream(), there, count);
   const std::size_t resident = AggregatePolicy::kBlocks * device.properties().multiprocessors;
-  const std::size_t rows_of_block = kRowsOfWarp * (kThreads / kLanes);
-  const Grid grid{.blocks = std::min(blocks_for(rows.n, rows_of_block), resident), .threads = kThreads};
+  const std::size_t rows_of_block = kRowsOfWarp * (AggregatePolicy::kThreads / kLanes);
+  const Grid grid{.blocks = std::min(blocks_for(rows.n, rows_of_block), resident),
+                  .threads = AggregatePolicy::kThreads};
   const Bounds bounds{static_cast<const std::uint32_t*>(partitions.starts.data()), static_cast<unsigned>(count)};
   launch("total_rows", total_rows, grid, device.stream(), column, rows.ids,
          static_cast<const std::uint32_t*>(partitions.order.data()), rows.n, bounds, there);

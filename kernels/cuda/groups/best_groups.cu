@@ -15,7 +15,6 @@
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-constexpr unsigned kThreads = RowPolicy::kThreads;
 constexpr std::uint64_t kWorst = ~std::uint64_t{0};
 
 /// Groups in device memory.
@@ -53,9 +52,9 @@ __device__ std::uint64_t key_of(const Groups& groups, const GroupValue& value, s
 }
 
 /// Keys of groups in the order of a list.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     make_group_keys(const Groups groups, const GroupValue value, const std::uint32_t* list, std::uint64_t* keys) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < groups.count) keys[i] = key_of(groups, value, list[i]);
 }
 
@@ -69,9 +68,9 @@ struct IsUpTo {
 
 /// taken[i] = value(list[i])
 template <class T, class Value>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take_values(const Value value, const std::uint32_t* list, std::size_t n, T* taken) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < n) taken[i] = value(list[i]);
 }
 
@@ -94,22 +93,20 @@ struct Total {
   __device__ IntegerTotal operator()(std::uint32_t group) const { return totals[group]; }
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     find_wide_sums(const IntegerTotal* totals, std::size_t count, bool with_sign, unsigned* any) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const IntegerTotal& total = totals[i];
   const bool negative = with_sign && total.sum_low >> 63 != 0;
   if (total.sum_high != (negative ? kWorst : 0)) *any = 1;
 }
 
-Grid one_each(std::size_t n) { return {.blocks = blocks_for(n, kThreads), .threads = kThreads}; }
-
 const std::uint32_t* numbers(const DeviceArray& array) { return static_cast<const std::uint32_t*>(array.data()); }
 
 /// The values of listed groups on the host.
 template <class T, class Value>
-Vector<T> home(const Value& value, const GroupList& list) {
+Vector<T> values_on_host(const Value& value, const GroupList& list) {
   Vector<T> values(list.count);
   if (list.count == 0) return values;
   DeviceContext& device = DeviceContext::of_process();
@@ -169,15 +166,15 @@ bool sums_fit(const DeviceArray& totals, bool with_sign) {
 }
 
 Vector<std::int64_t> first_places(const SortedRows& rows, const GroupList& list) {
-  return home<std::int64_t>(FirstPlace{numbers(rows.first)}, list);
+  return values_on_host<std::int64_t>(FirstPlace{numbers(rows.first)}, list);
 }
 
 Vector<std::int64_t> sizes(const SortedRows& rows, const GroupList& list) {
-  return home<std::int64_t>(Size{groups_of(rows)}, list);
+  return values_on_host<std::int64_t>(Size{groups_of(rows)}, list);
 }
 
 Vector<IntegerTotal> totals_of(const DeviceArray& totals, const GroupList& list) {
-  return home<IntegerTotal>(Total{static_cast<const IntegerTotal*>(totals.data())}, list);
+  return values_on_host<IntegerTotal>(Total{static_cast<const IntegerTotal*>(totals.data())}, list);
 }
 
 }  // namespace skyrank::kernels::cuda::groups

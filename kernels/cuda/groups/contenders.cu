@@ -26,9 +26,6 @@
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-constexpr unsigned kThreads = RowPolicy::kThreads;
-using Policy = ContenderPolicy;
-
 /// The bucket of a sampled row. Rows next to each other fall into different ones.
 __device__ unsigned bucket_of(std::size_t place, unsigned buckets) {
   return (static_cast<unsigned>(place) * 2654435761u >> 8) & (buckets - 1);
@@ -36,11 +33,11 @@ __device__ unsigned bucket_of(std::size_t place, unsigned buckets) {
 
 /// Keeps the least key of each bucket of each code, of the rows of every `stride`-th tile.
 template <class Code, class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     sample_tiles(const KeyReader<Code> codes, const KeyReader<Key> keys, std::size_t n, std::size_t stride,
                  unsigned buckets, unsigned long long* minima) {
-  const std::size_t step = std::size_t{gridDim.x} * stride * kThreads;
-  for (std::size_t first = std::size_t{blockIdx.x} * stride * kThreads; first < n; first += step) {
+  const std::size_t step = std::size_t{gridDim.x} * stride * kMapThreads;
+  for (std::size_t first = std::size_t{blockIdx.x} * stride * kMapThreads; first < n; first += step) {
     const std::size_t place = first + threadIdx.x;
     if (place >= n) continue;
     const unsigned long long key = keys.at(place);
@@ -51,10 +48,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// The k-th least of the buckets' keys of each code, which a block looks for by counting those below each.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     find_bounds(const unsigned long long* minima, unsigned buckets, unsigned k, std::uint64_t* bounds) {
   const unsigned long long* const mine = minima + std::size_t{blockIdx.x} * buckets;
-  for (unsigned i = threadIdx.x; i < buckets; i += kThreads) {
+  for (unsigned i = threadIdx.x; i < buckets; i += kMapThreads) {
     unsigned before = 0;
     for (unsigned j = 0; j < buckets; ++j) before += mine[j] < mine[i] || (mine[j] == mine[i] && j < i) ? 1 : 0;
     if (before == k - 1) bounds[blockIdx.x] = mine[i];
@@ -62,15 +59,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// order[i] = places[order[i]]
-__global__ void __launch_bounds__(kThreads) replace(const std::uint32_t* places, std::size_t n, std::uint32_t* order) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kMapThreads)
+    replace(const std::uint32_t* places, std::size_t n, std::uint32_t* order) {
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < n) order[i] = places[order[i]];
 }
 
 template <class Code>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take_codes(const KeyReader<Code> codes, const std::uint32_t* places, std::size_t n, std::uint32_t* taken) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < n) taken[i] = static_cast<std::uint32_t>(codes.at(places[i]));
 }
 
@@ -85,14 +83,14 @@ bool is_aligned(const ReadKeys& keys) { return reinterpret_cast<std::uintptr_t>(
 
 /// Nothing where looking for contenders would not pay.
 std::optional<Search> plan_search(std::uint64_t greatest_code, std::size_t n, std::size_t k) {
-  if (greatest_code >= Policy::kMaxCodes || k > Policy::kMaxK) return std::nullopt;
+  if (greatest_code >= ContenderPolicy::kMaxCodes || k > ContenderPolicy::kMaxK) return std::nullopt;
   Search search;
   search.codes = static_cast<std::size_t>(greatest_code) + 1;
-  search.buckets = static_cast<unsigned>(std::max(std::bit_ceil(2 * k), Policy::kMinBuckets));
-  if (search.codes * search.buckets > Policy::kMaxBuckets) return std::nullopt;
-  const std::size_t sampled = search.codes * search.buckets * Policy::kSampledOfBucket;
-  if (n / Policy::kMinStride < sampled) return std::nullopt;
-  search.stride = std::min(n / sampled, Policy::kMaxStride);
+  search.buckets = static_cast<unsigned>(std::max(std::bit_ceil(2 * k), ContenderPolicy::kMinBuckets));
+  if (search.codes * search.buckets > ContenderPolicy::kMaxBuckets) return std::nullopt;
+  const std::size_t sampled = search.codes * search.buckets * ContenderPolicy::kSampledOfBucket;
+  if (n / ContenderPolicy::kMinStride < sampled) return std::nullopt;
+  search.stride = std::min(n / sampled, ContenderPolicy::kMaxStride);
   return search;
 }
 
@@ -104,8 +102,6 @@ struct Found {
   std::vector<std::uint32_t> first_places;
 };
 
-Grid one_each(std::size_t rows) { return {.blocks = blocks_for(rows, kThreads), .threads = kThreads}; }
-
 /// The greatest key of each code that stays.
 Buffer<std::uint64_t> bounds_of(const ReadKeys& codes, const ReadKeys& keys, std::size_t n, std::size_t k,
                                 const Search& search, DeviceContext& device) {
@@ -115,12 +111,12 @@ Buffer<std::uint64_t> bounds_of(const ReadKeys& codes, const ReadKeys& keys, std
   static_assert(kNoBound == ~std::uint64_t{0} && kNoPlace == ~std::uint32_t{0});
   SKYRANK_CUDA_CALL(cudaMemsetAsync(minima.data(), 0xff, minima.bytes(), device.stream()));
   const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
-  const Grid tiles{.blocks = std::min(blocks_for(n, search.stride * kThreads), resident), .threads = kThreads};
+  const Grid tiles{.blocks = std::min(blocks_for(n, search.stride * kMapThreads), resident), .threads = kMapThreads};
   with_readers(codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& of_codes, const KeyReader<Key>& of_keys) {
     launch("sample_tiles", sample_tiles<Code, Key>, tiles, device.stream(), of_codes, of_keys, n, search.stride,
            search.buckets, minima.data());
   });
-  launch("find_bounds", find_bounds, {.blocks = search.codes, .threads = kThreads}, device.stream(), minima.data(),
+  launch("find_bounds", find_bounds, {.blocks = search.codes, .threads = kMapThreads}, device.stream(), minima.data(),
          search.buckets, static_cast<unsigned>(k), bounds.data());
   return bounds;
 }
@@ -130,7 +126,7 @@ std::optional<Found> find(const ReadKeys& codes, const ReadKeys& keys, std::size
   const auto bounds = bounds_of(codes, keys, n, k, search, device);
   const auto first_places = device.allocate<std::uint32_t>(search.codes);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(first_places.data(), 0xff, first_places.bytes(), device.stream()));
-  const std::size_t room = n / Policy::kMinRowsOfContender;
+  const std::size_t room = n / ContenderPolicy::kMinRowsOfContender;
   const auto unsorted = device.allocate<std::uint32_t>(room);
   const auto counter = device.allocate<unsigned long long>(1);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(counter.data(), 0, counter.bytes(), device.stream()));

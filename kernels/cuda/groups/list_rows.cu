@@ -16,11 +16,10 @@
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-using Policy = ListPolicy;
-constexpr unsigned kThreads = Policy::kThreads;
-constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kRowsOfThread = kRowsOfLoad * Policy::kLoads;
-constexpr std::size_t kTile = std::size_t{kThreads} * kRowsOfThread;
+constexpr unsigned kListThreads = ListPolicy::kThreads;
+constexpr unsigned kWarps = kListThreads / kLanes;
+constexpr unsigned kRowsOfThread = kRowsOfLoad * ListPolicy::kLoads;
+constexpr std::size_t kTile = std::size_t{kListThreads} * kRowsOfThread;
 static_assert(kRowsOfThread <= 32, "a bit for each row of a thread");
 
 /// Bounds as they are compared with keys.
@@ -40,7 +39,7 @@ class BlockTable {
   /// For a pass over rows from `begin` on. All threads of the block make one.
   __device__ BlockTable(const CodeTable& table, std::size_t begin) : table_(table) {
     bool all_known = true;
-    for (std::size_t code = threadIdx.x; code < table.count; code += kThreads) {
+    for (std::size_t code = threadIdx.x; code < table.count; code += kListThreads) {
       const std::uint32_t first = table.first_places[code];
       all_known = all_known && first < begin;
       if constexpr (kShared) {
@@ -77,7 +76,7 @@ class BlockTable {
     if constexpr (kShared) {
       if (all_known_) return;
       __syncthreads();
-      for (std::size_t code = threadIdx.x; code < table_.count; code += kThreads) {
+      for (std::size_t code = threadIdx.x; code < table_.count; code += kListThreads) {
         const std::uint32_t mine = first_places()[code];
         if (mine < *static_cast<volatile std::uint32_t*>(table_.first_places + code)) {
           atomicMin(table_.first_places + code, mine);
@@ -95,27 +94,27 @@ class BlockTable {
 };
 
 template <class Code, class Key, bool kShared>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kListThreads)
     list_below(const KeyReader<Code> codes, const KeyReader<Key> keys, std::size_t begin, std::size_t n,
                const CodeTable codes_known, const RowList list) {
-  __shared__ std::uint32_t pending_rows[kWarps][Policy::kPending];
+  __shared__ std::uint32_t pending_rows[kWarps][ListPolicy::kPending];
   const BlockTable<Key, kShared> table(codes_known, begin);
-  topk::Collector<std::uint32_t, Policy::kPending> pending(pending_rows[threadIdx.x / kLanes],
-                                                           {list.places, list.room, list.count});
+  topk::Collector<std::uint32_t, ListPolicy::kPending> pending(pending_rows[threadIdx.x / kLanes],
+                                                               {list.places, list.room, list.count});
   for (std::size_t tile = begin + blockIdx.x * kTile; tile < n; tile += gridDim.x * kTile) {
     const std::size_t first = tile + std::size_t{threadIdx.x} * kRowsOfLoad;
-    Neighbours<Code> loaded_codes[Policy::kLoads];
-    Neighbours<Key> loaded_keys[Policy::kLoads];
+    Neighbours<Code> loaded_codes[ListPolicy::kLoads];
+    Neighbours<Key> loaded_keys[ListPolicy::kLoads];
 #pragma unroll
-    for (unsigned load = 0; load < Policy::kLoads; ++load) {
-      const std::size_t place = first + std::size_t{load} * kThreads * kRowsOfLoad;
+    for (unsigned load = 0; load < ListPolicy::kLoads; ++load) {
+      const std::size_t place = first + std::size_t{load} * kListThreads * kRowsOfLoad;
       loaded_codes[load] = codes.load(place, n);
       loaded_keys[load] = keys.load(place, n);
     }
     unsigned stays = 0;
 #pragma unroll
-    for (unsigned load = 0; load < Policy::kLoads; ++load) {
-      const std::size_t place = first + std::size_t{load} * kThreads * kRowsOfLoad;
+    for (unsigned load = 0; load < ListPolicy::kLoads; ++load) {
+      const std::size_t place = first + std::size_t{load} * kListThreads * kRowsOfLoad;
 #pragma unroll
       for (unsigned i = 0; i < kRowsOfLoad; ++i) {
         if (place + i >= n) continue;
@@ -125,7 +124,7 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
     pending.add<kRowsOfThread>(stays, [&](unsigned i) {
-      return static_cast<std::uint32_t>(first + std::size_t{i / kRowsOfLoad} * kThreads * kRowsOfLoad +
+      return static_cast<std::uint32_t>(first + std::size_t{i / kRowsOfLoad} * kListThreads * kRowsOfLoad +
                                         i % kRowsOfLoad);
     });
   }
@@ -138,14 +137,14 @@ void launch_list(const KeyReader<Code>& codes, const KeyReader<Key>& keys, std::
                  const RowList& list, DeviceContext& device) {
   const std::size_t shared = kShared ? table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t)) : 0;
   const auto multiprocessors = device.properties().multiprocessors;
-  const std::size_t resident = resident_blocks(list_below<Code, Key, kShared>, kThreads, shared) * multiprocessors;
+  const std::size_t resident = resident_blocks(list_below<Code, Key, kShared>, kListThreads, shared) * multiprocessors;
   const auto pass = [&](std::size_t begin, std::size_t end) {
     if (begin >= end) return;
     const Grid grid{
-        .blocks = std::min(blocks_for(end - begin, kTile), resident), .threads = kThreads, .shared_bytes = shared};
+        .blocks = std::min(blocks_for(end - begin, kTile), resident), .threads = kListThreads, .shared_bytes = shared};
     launch("list_below", list_below<Code, Key, kShared>, grid, device.stream(), codes, keys, begin, end, table, list);
   };
-  const std::size_t few = blocks_for(table.count * Policy::kFirstRowsOfCode, kTile) * kTile;
+  const std::size_t few = blocks_for(table.count * ListPolicy::kFirstRowsOfCode, kTile) * kTile;
   pass(0, std::min(few, n));
   pass(few, n);
 }
@@ -154,15 +153,16 @@ void launch_list(const KeyReader<Code>& codes, const KeyReader<Key>& keys, std::
 
 void list_rows(const ReadKeys& codes, const ReadKeys& keys, std::size_t n, const CodeTable& table, const RowList& list,
                DeviceContext& device) {
-  with_readers(
-      codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& code_reader, const KeyReader<Key>& key_reader) {
-        const std::size_t shared = table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t));
-        if (shared + sizeof(std::uint32_t) * kWarps * Policy::kPending <= device.properties().shared_bytes_per_block) {
-          launch_list<Code, Key, true>(code_reader, key_reader, n, table, list, device);
-        } else {
-          launch_list<Code, Key, false>(code_reader, key_reader, n, table, list, device);
-        }
-      });
+  with_readers(codes, keys,
+               [&]<class Code, class Key>(const KeyReader<Code>& code_reader, const KeyReader<Key>& key_reader) {
+                 const std::size_t shared = table.count * (sizeof(Bound<Key>) + sizeof(std::uint32_t));
+                 if (shared + sizeof(std::uint32_t) * kWarps * ListPolicy::kPending <=
+                     device.properties().shared_bytes_per_block) {
+                   launch_list<Code, Key, true>(code_reader, key_reader, n, table, list, device);
+                 } else {
+                   launch_list<Code, Key, false>(code_reader, key_reader, n, table, list, device);
+                 }
+               });
 }
 
 }  // namespace skyrank::kernels::cuda::groups

@@ -21,22 +21,20 @@
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-constexpr unsigned kThreads = RowPolicy::kThreads;
-
 /// Calls `body(i)` for all of [0, n), neighbours for neighbouring threads.
 template <class Body>
 __device__ void for_rows(std::size_t n, Body body) {
-  const std::size_t step = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += step) body(i);
+  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
+  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < n; i += step) body(i);
 }
 
-__global__ void __launch_bounds__(kThreads) number(std::size_t n, std::uint32_t* numbers) {
+__global__ void __launch_bounds__(kMapThreads) number(std::size_t n, std::uint32_t* numbers) {
   for_rows(n, [&](std::size_t i) { numbers[i] = static_cast<std::uint32_t>(i); });
 }
 
 /// Pairs of a code and its place. `Code` holds all codes, whatever their width in memory.
 template <class Stored, class Code>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     make_pairs(const Stored* stored, std::size_t n, Code* codes, std::uint32_t* places) {
   for_rows(n, [&](std::size_t i) {
     codes[i] = static_cast<Code>(stored[i]);
@@ -54,17 +52,17 @@ struct StartsPartition {
 
 /// taken[i] = from[places[i]]
 template <class T, class Place>
-__global__ void __launch_bounds__(kThreads) take(const T* from, const Place* places, std::size_t n, T* taken) {
+__global__ void __launch_bounds__(kMapThreads) take(const T* from, const Place* places, std::size_t n, T* taken) {
   for_rows(n, [&](std::size_t i) { taken[i] = from[places[i]]; });
 }
 
-__global__ void __launch_bounds__(kThreads) widen(const std::uint32_t* places, std::size_t n, std::int64_t* ids) {
+__global__ void __launch_bounds__(kMapThreads) widen(const std::uint32_t* places, std::size_t n, std::int64_t* ids) {
   for_rows(n, [&](std::size_t i) { ids[i] = places[i]; });
 }
 
 Grid grid_for(std::size_t n, const DeviceContext& device) {
   const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
-  return {.blocks = std::min(blocks_for(n, kThreads), resident), .threads = kThreads};
+  return {.blocks = std::min(blocks_for(n, kMapThreads), resident), .threads = kMapThreads};
 }
 
 /// The positions at which partitions start, ascending, in device memory.
@@ -143,7 +141,7 @@ DeviceArray kept(const Buffer<std::uint32_t>& from) {
   return array;
 }
 
-Vector<std::int64_t> home(const DeviceArray& numbers) {
+Vector<std::int64_t> copy_to_host(const DeviceArray& numbers) {
   std::vector<std::uint32_t> values(numbers.bytes() / sizeof(std::uint32_t));
   read_array(values.data(), numbers.data(), numbers.bytes());
   return {values.begin(), values.end()};
@@ -169,10 +167,10 @@ SortedRows sort_rows(const KeyColumn& codes, std::size_t n) {
 PartitionedRows partition_rows(const KeyColumn& codes, std::size_t n) {
   SortedRows sorted = sort_rows(codes, n);
   PartitionedRows rows;
-  rows.bounds = home(sorted.starts);
+  rows.bounds = copy_to_host(sorted.starts);
   rows.bounds.push_back(static_cast<std::int64_t>(n));
-  rows.first = home(sorted.first);
-  rows.by_first = home(sorted.by_first);
+  rows.first = copy_to_host(sorted.first);
+  rows.by_first = copy_to_host(sorted.by_first);
   rows.order = std::move(sorted.order);
   return rows;
 }

@@ -8,7 +8,6 @@ namespace skyrank::kernels::cuda::groups {
 
 /// Kernels that pass over all rows once, bound by memory.
 struct RowPolicy {
-  static constexpr unsigned kThreads = 256;
   static constexpr unsigned kBlocks = 8;  ///< blocks of a multiprocessor: all that its threads have room for
 };
 

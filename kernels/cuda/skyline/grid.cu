@@ -13,8 +13,6 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 /// How a median mask becomes a sort key: its population above its `mask_bits` highest bits. Masks of 58 bits and more
 /// lose their lowest ones: rows of one level are then in an order in which equal masks need not be neighbours, so that
 /// a mask may have several cells. With so many columns hardly any two rows share one.
@@ -37,10 +35,10 @@ struct CellOrder {
 };
 
 template <class Key, class Mask>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     find_cells(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
                const Quartiles<Key>* quartiles, CellOrder order, std::uint64_t* keys) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
   Mask median = 0;
@@ -52,10 +50,10 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Keys and masks of rows in their new order.
 template <class Key, class Mask>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     gather(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count,
            const Quartiles<Key>* quartiles, GridRows<Key, Mask> to) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
   Mask median = 0;
@@ -73,8 +71,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Mask>
-__global__ void __launch_bounds__(kThreads) mark_cells(const Mask* median, std::uint32_t count, std::uint32_t* firsts) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kMapThreads)
+    mark_cells(const Mask* median, std::uint32_t count, std::uint32_t* firsts) {
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   const bool first = i < count && (i == 0 || median[i] != median[i - 1]);
   const std::uint32_t word = __ballot_sync(~0u, static_cast<int>(first));
   if (threadIdx.x % 32 == 0 && i < count) firsts[i / 32] = word;
@@ -82,9 +81,10 @@ __global__ void __launch_bounds__(kThreads) mark_cells(const Mask* median, std::
 
 /// `level_first` has d + 2 entries.
 template <class Mask>
-__global__ void __launch_bounds__(kThreads) list_cells(const Mask* median, std::uint32_t count, int d, Ranks ranks,
-                                                       Mask* masks, std::uint32_t* starts, std::uint32_t* level_first) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kMapThreads)
+    list_cells(const Mask* median, std::uint32_t count, int d, Ranks ranks, Mask* masks, std::uint32_t* starts,
+               std::uint32_t* level_first) {
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i > count) return;
   const bool end = i == count;
   if (!end && !ranks.keeps(i)) return;
@@ -100,8 +100,8 @@ Buffer<std::uint32_t> in_order(SkylineRun& run, const KeyTable<Key>& table, RowL
                                const Quartiles<Key>* quartiles) {
   const CellOrder order(table.d);
   auto keys = run.allocate<std::uint64_t>(list.count);
-  launch("find_cells", find_cells<Key, Mask>, {.blocks = blocks_for(list.count, kThreads), .threads = kThreads},
-         run.stream(), table, list.rows.data(), list.count, quartiles, order, keys.data());
+  launch("find_cells", find_cells<Key, Mask>, one_each(list.count), run.stream(), table, list.rows.data(), list.count,
+         quartiles, order, keys.data());
   run.end_stage("masks");
   SortedRows<std::uint64_t> sorted = sort_rows(std::move(keys), std::move(list.rows), order.bits(), run.device);
   run.end_stage("sort");
@@ -123,7 +123,7 @@ CellGrid<Key, Mask> make_grid(SkylineRun& run, const KeyTable<Key>& table, RowLi
                            .level_first = run.allocate<std::uint32_t>(d + 3),
                            .most_cells = most_cells};
   const GridRows<Key, Mask> view = grid.rows.view();
-  const cuda::Grid blocks{.blocks = blocks_for(count, kThreads), .threads = kThreads};
+  const cuda::Grid blocks = one_each(count);
   launch("gather", gather<Key, Mask>, blocks, run.stream(), table, rows.data(), count, quartiles.data(), view);
   run.end_stage("gather");
 
@@ -136,9 +136,8 @@ CellGrid<Key, Mask> make_grid(SkylineRun& run, const KeyTable<Key>& table, RowLi
   launch("mark_cells", mark_cells<Mask>, blocks, run.stream(), view.median, count, firsts);
   rank_bits({.words = firsts, .zeros = false, .first = nullptr, .size = size}, firsts, before,
             grid.level_first.data() + d + 2, run.device);
-  launch("list_cells", list_cells<Mask>, {.blocks = blocks_for(count + std::size_t{1}, kThreads), .threads = kThreads},
-         run.stream(), view.median, count, table.d, Ranks{firsts, before}, grid.masks.data(), grid.starts.data(),
-         grid.level_first.data());
+  launch("list_cells", list_cells<Mask>, one_each(count + std::size_t{1}), run.stream(), view.median, count, table.d,
+         Ranks{firsts, before}, grid.masks.data(), grid.starts.data(), grid.level_first.data());
   run.end_stage("cells");
   return grid;
 }

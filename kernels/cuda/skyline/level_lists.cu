@@ -8,11 +8,9 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     mark_levels(std::int32_t* levels, const std::int64_t* rows, std::size_t count, std::int32_t level) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x;
   if (i < count) levels[rows[i]] = level;
 }
 
@@ -39,7 +37,7 @@ void set_levels(const DeviceArray& levels, std::size_t first, const DeviceArray&
   if (count == 0) return;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  launch("mark_levels", mark_levels, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, device.stream(),
+  launch("mark_levels", mark_levels, one_each(count), device.stream(),
          static_cast<std::int32_t*>(levels.data()) + first, static_cast<const std::int64_t*>(rows.data()), count,
          level);
 }

@@ -10,8 +10,6 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 /// Returns the greatest rank of a row's keys, or `most` where it is not less.
 template <class Key>
 __device__ unsigned greatest_rank(const KeyTable<Key>& table, const SampleRanks<Key>& ranks, std::uint32_t row,
@@ -49,12 +47,12 @@ __global__ void __launch_bounds__(kSampleRanks)
 
 /// Lowers tau[1] from tau[0], that of the sample, to that of all rows.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     lower_tau(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, unsigned* tau) {
   const unsigned first = tau[0];
   if (first == 0) return;
-  const std::uint32_t stride = gridDim.x * kThreads;
-  for (std::uint64_t i = blockIdx.x * kThreads + threadIdx.x; i < table.n; i += stride) {
+  const std::uint32_t stride = gridDim.x * kMapThreads;
+  for (std::uint64_t i = blockIdx.x * kMapThreads + threadIdx.x; i < table.n; i += stride) {
     const auto row = static_cast<std::uint32_t>(i);
     // Only rows within the corner of the next lower rank can lower it.
     if (is_within(table, ranks, row, first - 1)) atomicMin(tau + 1, greatest_rank(table, ranks, row, first));
@@ -62,10 +60,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     mark_spared(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, const unsigned* tau,
                 std::uint32_t* spared) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t row = blockIdx.x * kMapThreads + threadIdx.x;
   const unsigned rank = tau[1];
   bool below = rank == kSampleRanks;  // each row has a key above all sampled ones
   for (int c = 0; c < table.d; ++c) {
@@ -86,12 +84,12 @@ RowList prefilter(SkylineRun& run, const KeyTable<Key>& table) {
   const auto tau = run.allocate<unsigned>(2);
   const auto spared = run.allocate<std::uint32_t>((n + 31) / 32);
   const std::size_t resident = 8 * run.device.properties().multiprocessors;
-  const std::size_t blocks = blocks_for(n, kThreads);
+  const std::size_t blocks = blocks_for(n, kMapThreads);
   launch("find_tau_of_sample", find_tau_of_sample<Key>, {.blocks = 1, .threads = kSampleRanks}, run.stream(), table,
          ranks, tau.data());
-  launch("lower_tau", lower_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kThreads}, run.stream(), table,
-         ranks, tau.data());
-  launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kThreads}, run.stream(), table, ranks,
+  launch("lower_tau", lower_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kMapThreads}, run.stream(),
+         table, ranks, tau.data());
+  launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kMapThreads}, run.stream(), table, ranks,
          tau.data(), spared.data());
   const BitIs is_spared{spared.data()};
   RowList list;

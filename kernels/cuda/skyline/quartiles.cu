@@ -8,12 +8,10 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take_column(const Key* column, const std::uint32_t* rows, std::uint32_t count, Key* keys) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < count) keys[i] = column[rows[i]];
 }
 
@@ -32,8 +30,8 @@ Buffer<Quartiles<Key>> find_quartiles(SkylineRun& run, const KeyTable<Key>& tabl
   const auto keys = run.allocate<Key>(list.count);
   const auto sorted = run.allocate<Key>(list.count);
   for (std::size_t c = 0; c < d; ++c) {
-    launch("take_column", take_column<Key>, {.blocks = blocks_for(list.count, kThreads), .threads = kThreads},
-           run.stream(), table.columns[c], list.rows.data(), list.count, keys.data());
+    launch("take_column", take_column<Key>, one_each(list.count), run.stream(), table.columns[c], list.rows.data(),
+           list.count, keys.data());
     with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
       SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.data(), sorted.data(), list.count, 0,
                                                        8 * static_cast<int>(sizeof(Key)), run.stream()));

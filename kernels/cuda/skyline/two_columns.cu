@@ -17,8 +17,6 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 template <class Key>
 struct Pair {
   Key second;
@@ -49,9 +47,9 @@ struct PairAt {
 
 /// `before`: the least pair before each row of the list.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     mark_members(const PairAt<Key> pair_at, const Pair<Key>* before, std::uint32_t count, std::uint32_t* members) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count || less(before[i], pair_at(i))) return;
   const std::uint32_t row = pair_at.rows[i];
   atomicOr(&members[row / 32], 1u << (row % 32));
@@ -59,10 +57,10 @@ __global__ void __launch_bounds__(kThreads)
 
 /// keys[i]: of row i of the list, both columns or one of them.
 template <class Key, bool kBoth>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take_keys(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, std::uint32_t count, int column,
               std::uint64_t* keys) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = rows[i];
   keys[i] = kBoth ? std::uint64_t{table.columns[0][row]} << 32 | table.columns[1][row] : table.columns[column][row];
@@ -77,8 +75,8 @@ Buffer<std::uint32_t> in_order(SkylineRun& run, const KeyTable<Key>& table, cons
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(order.data(), rows, order.bytes(), cudaMemcpyDeviceToDevice, run.stream()));
   for (int column = kBoth ? 0 : 1; column >= 0; --column) {
     auto keys = run.allocate<std::uint64_t>(count);
-    launch("take_keys", take_keys<Key, kBoth>, {.blocks = blocks_for(count, kThreads), .threads = kThreads},
-           run.stream(), table, order.data(), count, column, keys.data());
+    launch("take_keys", take_keys<Key, kBoth>, one_each(count), run.stream(), table, order.data(), count, column,
+           keys.data());
     order = sort_rows(std::move(keys), std::move(order), 64, run.device).rows;
     run.pace();
   }
@@ -101,8 +99,7 @@ void sweep_two_columns(SkylineRun& run, const KeyTable<Key>& table, const std::u
     SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveScan(temporary, bytes, pairs, before.data(), LesserPair{},
                                                      Pair<Key>{kMost, kMost}, count, run.stream()));
   });
-  launch("mark_members", mark_members<Key>, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, run.stream(),
-         pair_at, before.data(), count, members);
+  launch("mark_members", mark_members<Key>, one_each(count), run.stream(), pair_at, before.data(), count, members);
   run.end_stage("sweep");
 }
 

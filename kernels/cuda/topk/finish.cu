@@ -14,7 +14,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
 constexpr unsigned kSortThreads = 512;
 constexpr unsigned kMaxSorted = 9 * kSortThreads;
 
@@ -78,15 +77,14 @@ void sort_elements(Element* elements, std::size_t count, DeviceContext& device) 
 
 template <class E>
 void take_all(const E& elements, std::size_t n, typename E::Element* taken, DeviceContext& device) {
-  launch("all_elements", all_elements<E>, {.blocks = blocks_for(n, kThreads), .threads = kThreads}, device.stream(),
-         elements, n, taken);
+  launch("all_elements", all_elements<E>, one_each(n), device.stream(), elements, n, taken);
 }
 
 template <class E>
 Buffer<RowId> rows_of(const E& elements, const typename E::Element* sorted, std::size_t count, DeviceContext& device,
                       const unsigned* failed) {
   auto rows = device.allocate<RowId>(count);
-  const Grid grid{.blocks = blocks_for(count, kThreads), .threads = kThreads};
+  const Grid grid = one_each(count);
   if (elements.complement == 0)
     launch("row_ids", row_ids<typename E::Element>, grid, device.stream(), sorted, count, E::kRowMask, rows.data());
   else

@@ -25,8 +25,6 @@ void select(const PartitionProblem& problem, const Segments& segments, RowId* ro
   least_of_segments(elements, segments, problem.k, rows, device);
 }
 
-constexpr unsigned kThreads = 256;
-
 /// The rows that were found, k for each partition, and where those of the answer go.
 struct Found {
   const RowId* rows;
@@ -38,9 +36,9 @@ struct Found {
   const std::uint32_t* places;
 };
 
-__global__ void __launch_bounds__(kThreads) write_answer(const Found found, RowId* answer) {
-  const std::size_t step = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < found.partitions * found.k; i += step) {
+__global__ void __launch_bounds__(kMapThreads) write_answer(const Found found, RowId* answer) {
+  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
+  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < found.partitions * found.k; i += step) {
     const std::size_t partition = i / found.k;
     const std::size_t rank = i % found.k;
     if (rank < found.offset) continue;
@@ -114,7 +112,7 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
   const auto answer = device.allocate<RowId>(static_cast<std::size_t>(begins.back()));
   const std::size_t resident = 8 * device.properties().multiprocessors;
   launch("write_answer", write_answer,
-         {.blocks = std::min(blocks_for(there.size(), kThreads), resident), .threads = kThreads}, device.stream(),
+         {.blocks = std::min(blocks_for(there.size(), kMapThreads), resident), .threads = kMapThreads}, device.stream(),
          found, answer.data());
   device.synchronize();
   Vector<RowId> rows(answer.size());

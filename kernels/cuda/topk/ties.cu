@@ -13,8 +13,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 template <class Key>
 struct HasKey {
   const Key* keys;
@@ -54,8 +52,8 @@ Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E:
   const std::size_t begin = elements.row(last) + 1;
   const std::size_t ties = count_ties(elements.keys, begin, n, E::key(last), device);
   auto rows = device.allocate<RowId>(k + ties);
-  launch("least_rows", least_rows<typename E::Element>, {.blocks = blocks_for(k, kThreads), .threads = kThreads},
-         device.stream(), least, k, E::kRowMask, rows.data());
+  launch("least_rows", least_rows<typename E::Element>, one_each(k), device.stream(), least, k, E::kRowMask,
+         rows.data());
   if (ties > 0) list_ties(elements.keys, begin, n, E::key(last), nullptr, rows.data() + k, device);
   return rows;
 }

@@ -13,8 +13,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 /// The key at the k-th place, and how many of the chosen rows have lesser ones.
 struct AtKth {
   std::uint64_t key;
@@ -105,8 +103,8 @@ void FoundRows::add(const RowList& rows, const Buffer<RowId>& places, std::size_
     SKYRANK_CUDA_CALL(
         cudaMemcpyAsync(all.data(), ids_.data(), ids_.bytes(), cudaMemcpyDeviceToDevice, device_.stream()));
   }
-  launch("ids_at", ids_at, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, device_.stream(),
-         rows.ids.data(), places.data(), count, all.data() + ids_.size());
+  launch("ids_at", ids_at, one_each(count), device_.stream(), rows.ids.data(), places.data(), count,
+         all.data() + ids_.size());
   ids_ = std::move(all);
 }
 

@@ -39,8 +39,6 @@ namespace skyrank::kernels::cuda::skyline {
 namespace bitmap {
 namespace {
 
-constexpr std::size_t kThreads = PrefilterPolicy::kHostThreads;
-
 /// Dimensions that spare_rows is made for.
 constexpr std::array<int, 8> kPrefilterDims = {4, 6, 8, 12, 16, 24, 40, kMaxDims};
 
@@ -90,8 +88,8 @@ Survivors<Key> start_prefilter(SkylineRun& run, const KeyTable<Key>& table, std:
          {.blocks = std::min(tiles, 2 * processors), .threads = kRowThreads, .overlaps = can_overlap(run)},
          run.stream(), table, thresholds, slopes.data(), scores.data(), state);
   launch("collect_elite", collect_elite,
-         {.blocks = blocks_for(table.n, 8 * kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
-         scores.data(), table.n, state, elite.data());
+         {.blocks = blocks_for(table.n, 8 * kMapThreads), .threads = kMapThreads, .overlaps = can_overlap(run)},
+         run.stream(), scores.data(), table.n, state, elite.data());
   launch("cut_elite", cut_elite<Key>,
          {.blocks = static_cast<std::size_t>(path.dims), .threads = kElite, .overlaps = can_overlap(run)}, run.stream(),
          table, elite.data(), state, thresholds, sets.data());
@@ -182,7 +180,7 @@ OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::u
          {.blocks = static_cast<std::size_t>(table.d), .threads = kSampleRows, .overlaps = can_overlap(run)},
          run.stream(), table, list, count, thresholds.data(), nullptr);
   launch("code_rows", code_rows<Key>,
-         {.blocks = blocks_for(count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)}, run.stream(),
+         {.blocks = blocks_for(count, kMapThreads), .threads = kMapThreads, .overlaps = can_overlap(run)}, run.stream(),
          table, list, thresholds.data(), rows, unsorted);
   with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, unsorted.codes, rows.codes, unsorted.order,
@@ -198,7 +196,7 @@ OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::u
 
 void mark_undominated(SkylineRun& run, const OrderedRows& ordered, const std::uint32_t* list, std::uint32_t* members) {
   launch("mark_members", mark_members,
-         {.blocks = blocks_for(ordered.rows.count, kThreads), .threads = kThreads, .overlaps = can_overlap(run)},
+         {.blocks = blocks_for(ordered.rows.count, kMapThreads), .threads = kMapThreads, .overlaps = can_overlap(run)},
          run.stream(), ordered.rows, ordered.order, list, members);
 }
 

@@ -14,7 +14,6 @@ struct PrefilterPolicy {
   static constexpr unsigned kRowThreads = 1024;   ///< threads of the kernels that score and sample
   static constexpr unsigned kSpareThreads = 512;  ///< threads of the kernel that compares rows with the elite
   static constexpr unsigned kScoresOfThread = 8;  ///< scores that a thread reads at a time when the elite is collected
-  static constexpr std::size_t kHostThreads = 256;  ///< threads of what is launched for each row
   /// Shared memory that may be taken for the elite's bitmaps.
   static constexpr std::size_t kMaxEliteBytes = std::size_t{200} * 1024;
 };

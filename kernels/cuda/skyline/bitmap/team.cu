@@ -25,14 +25,12 @@ namespace skyrank::kernels::cuda::skyline {
 namespace bitmap {
 namespace {
 
-constexpr unsigned kThreads = PrefilterPolicy::kHostThreads;
-
 /// Writes the keys of the listed rows, one next to the other; columns are `stride` keys apart.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     pack_rows(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* list, std::uint32_t count, Key* packed,
               std::size_t stride) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t row = list[i];
   for (int j = 0; j < table.d; ++j) packed[static_cast<unsigned>(j) * stride + i] = table.columns[j][row];
@@ -47,9 +45,9 @@ struct TeamBits {
 };
 
 /// Sets the members' bits of the listed rows that have all bits set.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     mark_common(const TeamBits bits, const std::uint32_t* list, std::uint32_t count, std::uint32_t* members) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i >= count) return;
   const std::uint32_t bit = bits.first + i;
   std::uint32_t word = ~0u;
@@ -137,8 +135,8 @@ class Member {
     total_ = total;
     columns_ = run_.template allocate<Key>(std::size_t{total} * static_cast<std::size_t>(table_.d));
     if (count_ > 0) {
-      launch("pack_rows", pack_rows<Key>, {.blocks = blocks_for(count_, kThreads), .threads = kThreads}, run_.stream(),
-             table_, survivors_.rows.data(), count_, columns_.data() + first, std::size_t{total});
+      launch("pack_rows", pack_rows<Key>, one_each(count_), run_.stream(), table_, survivors_.rows.data(), count_,
+             columns_.data() + first, std::size_t{total});
     }
     packed_.record(run_.stream());
   }
@@ -180,8 +178,8 @@ class Member {
     }
     const TeamBits bits{
         .words = common_.data(), .stride = size, .gpus = static_cast<std::uint32_t>(team.size()), .first = first_ % 32};
-    launch("mark_common", mark_common, {.blocks = blocks_for(count_, kThreads), .threads = kThreads}, run_.stream(),
-           bits, survivors_.rows.data(), count_, bits_.data());
+    launch("mark_common", mark_common, one_each(count_), run_.stream(), bits, survivors_.rows.data(), count_,
+           bits_.data());
   }
 
   /// Returns the number of its rows in the skyline; waits for the device.

@@ -20,7 +20,7 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kGgsThreads = 256;
 
 /// Sums of up to 64 keys of 64 bits need 70: the upper part, which is all of those of 32-bit keys, and the lower 32.
 struct Sum {
@@ -45,9 +45,9 @@ __device__ Sum sum_of(const KeyTable<Key>& table, std::uint32_t row) {
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kGgsThreads)
     lower_sums(const __grid_constant__ KeyTable<Key> table, std::uint32_t* sums, std::uint32_t* rows) {
-  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t row = blockIdx.x * kGgsThreads + threadIdx.x;
   if (row >= table.n) return;
   sums[row] = sum_of(table, row).lower;
   rows[row] = row;
@@ -59,10 +59,10 @@ constexpr int kRankBits = 17;   // of a sum of 64 ranks
 /// Computes the sums of the rows' ranks, and below them the upper parts of those of their keys, in some order, or, with
 /// null, in that of the problem, which is written to `rows`.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kGgsThreads)
     upper_sums(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, const std::uint32_t* order,
                std::uint64_t* sums, std::uint32_t* rows) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kGgsThreads + threadIdx.x;
   if (i >= table.n) return;
   const std::uint32_t row = order != nullptr ? order[i] : i;
   std::uint64_t of_ranks = 0;
@@ -75,7 +75,7 @@ template <class Key>
 SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& table) {
   const Buffer<Key> sample = sample_ranks(run, table);
   const std::size_t n = table.n;
-  const Grid blocks{.blocks = blocks_for(n, kThreads), .threads = kThreads};
+  const Grid blocks{.blocks = blocks_for(n, kGgsThreads), .threads = kGgsThreads};
   auto rows = run.allocate<std::uint32_t>(n);
   const bool two_parts = sizeof(Key) == 8;
   if (two_parts) {
@@ -98,9 +98,9 @@ struct SumRows {
 };
 
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kGgsThreads)
     gather(const __grid_constant__ KeyTable<Key> table, const std::uint32_t* rows, Key* keys) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kGgsThreads + threadIdx.x;
   if (i >= table.n) return;
   copy_row(table, rows[i], keys + std::size_t{i} * static_cast<unsigned>(padded_dims<Key>(table.d)), [](int, Key) {});
 }
@@ -118,11 +118,11 @@ struct Round {
 };
 
 template <class Key, int kDims, bool kCount>
-__global__ void __launch_bounds__(kThreads) compare_with_first(const __grid_constant__ Round<Key> round) {
+__global__ void __launch_bounds__(kGgsThreads) compare_with_first(const __grid_constant__ Round<Key> round) {
   const std::uint32_t count = *round.count;
   const std::uint32_t candidates = min(round.alpha, count);
   if (blockIdx.x == 0 && threadIdx.x == 0) *round.boundary = candidates;
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kGgsThreads + threadIdx.x;
   if (i / 32 * 32 >= count) return;
   const bool there = i < count;
   const std::uint32_t end = there ? min(candidates, i) : 0;
@@ -146,12 +146,12 @@ constexpr std::uint32_t kTileRows = 32;
 /// The same as first published (Bøgh, Assent, Magnani, DaMoN 2013): the block copies the rows that it compares with to
 /// shared memory, tile by tile; loops over the columns stay loops, and a dominance test looks at all columns.
 template <class Key, bool kCount>
-__global__ void __launch_bounds__(kThreads) compare_in_tiles(const __grid_constant__ Round<Key> round, int d) {
+__global__ void __launch_bounds__(kGgsThreads) compare_in_tiles(const __grid_constant__ Round<Key> round, int d) {
   Key* const tile = dynamic_shared<Key>();
   const std::uint32_t count = *round.count;
   const std::uint32_t candidates = min(round.alpha, count);
   if (blockIdx.x == 0 && threadIdx.x == 0) *round.boundary = candidates;
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kGgsThreads + threadIdx.x;
   const std::uint32_t end = i < count ? min(candidates, i) : 0;
   const auto stride = static_cast<unsigned>(round.stride);
   const Key* const own = round.rows.keys + std::size_t{i < count ? i : 0} * stride;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kThreads) compare_in_tiles(const __grid_consta
   std::uint32_t tests = 0;
   for (std::uint32_t begin = 0; begin < candidates; begin += kTileRows) {
     const std::uint32_t rows = min(kTileRows, candidates - begin);
-    for (std::uint32_t place = threadIdx.x; place < rows * stride; place += kThreads) {
+    for (std::uint32_t place = threadIdx.x; place < rows * stride; place += kGgsThreads) {
       tile[place] = round.rows.keys[std::size_t{begin} * stride + place];
     }
     __syncthreads();
@@ -184,9 +184,9 @@ __global__ void __launch_bounds__(kThreads) compare_in_tiles(const __grid_consta
 
 /// Marks what is left of the first rows as the skyline's and moves the others together.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kGgsThreads)
     repack(const __grid_constant__ Round<Key> round, Ranks ranks, SumRows<Key> to, std::uint32_t* members) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t i = blockIdx.x * kGgsThreads + threadIdx.x;
   if (i >= *round.count || (round.dominated[i / 32] >> (i % 32) & 1u) != 0) return;
   const std::uint32_t row = round.rows.rows[i];
   if (i < *round.boundary) {
@@ -227,7 +227,7 @@ struct Ggs {
     const auto other_rows = run.allocate<std::uint32_t>(n);
     const auto keys = run.allocate<Key>(row_keys);
     const auto other_keys = run.allocate<Key>(row_keys);
-    launch("gather", gather<Key>, {.blocks = blocks_for(n, kThreads), .threads = kThreads}, run.stream(), table,
+    launch("gather", gather<Key>, {.blocks = blocks_for(n, kGgsThreads), .threads = kGgsThreads}, run.stream(), table,
            sorted.rows.data(), keys.data());
     run.end_stage("gather");
 
@@ -250,7 +250,7 @@ struct Ggs {
     const auto in_tiles = run.counts() ? compare_in_tiles<Key, true> : compare_in_tiles<Key, false>;
     const bool optimised = run.parameters["optimised"] != 0;
     while (left > 0) {
-      const Grid blocks{.blocks = blocks_for(left, kThreads), .threads = kThreads};
+      const Grid blocks{.blocks = blocks_for(left, kGgsThreads), .threads = kGgsThreads};
       if (optimised) {
         launch("compare_with_first", kernel, blocks, run.stream(), round);
       } else {

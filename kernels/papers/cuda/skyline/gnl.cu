@@ -14,7 +14,7 @@
 namespace skyrank::kernels::cuda::skyline {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kGnlThreads = 128;
 constexpr unsigned kTile = 32;  ///< rows in shared memory that all threads of a block compare theirs with
 
 /// Pairs that one launch may have to compare: some tenths of a second.
@@ -28,26 +28,26 @@ __device__ void set(std::uint32_t* bits, std::uint32_t i) { atomicOr(bits + i / 
 
 /// For the rows of the blocks from `first_block` on.
 template <class Key, bool kCount>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kGnlThreads)
     compare_half(const __grid_constant__ KeyTable<Key> table, std::uint32_t first_block, std::uint32_t* dominated,
                  TestCounters* counters) {
   const int d = table.d;
-  auto* const own = dynamic_shared<Key>();                         // key c of thread t at [c * kThreads + t]
-  Key* const tile = own + static_cast<std::size_t>(d) * kThreads;  // key c of row j at [c * kTile + j]
+  auto* const own = dynamic_shared<Key>();                            // key c of thread t at [c * kGnlThreads + t]
+  Key* const tile = own + static_cast<std::size_t>(d) * kGnlThreads;  // key c of row j at [c * kTile + j]
   const std::uint32_t n = table.n;
-  const std::uint32_t block_row = (first_block + blockIdx.x) * kThreads;
+  const std::uint32_t block_row = (first_block + blockIdx.x) * kGnlThreads;
   const std::uint32_t row = block_row + threadIdx.x;
   const std::uint32_t half = n / 2;  // a row's half: the next ones, as many as this
   bool alive = row < n;
-  for (int c = 0; c < d; ++c) own[c * kThreads + threadIdx.x] = alive ? table.columns[c][row] : Key{0};
+  for (int c = 0; c < d; ++c) own[c * kGnlThreads + threadIdx.x] = alive ? table.columns[c][row] : Key{0};
   unsigned long long tests = 0;
   // Rows behind the block's first one, as far as the half of its last one reaches.
-  const std::uint32_t end = half + kThreads;
+  const std::uint32_t end = half + kGnlThreads;
   for (std::uint32_t begin = 1; begin < end; begin += kTile) {
     alive = alive && !is_set(dominated, row);
     // Also: the last tile has been read.
     if (__syncthreads_or(static_cast<int>(alive)) == 0) break;
-    for (unsigned i = threadIdx.x; i < static_cast<unsigned>(d) * kTile; i += kThreads) {
+    for (unsigned i = threadIdx.x; i < static_cast<unsigned>(d) * kTile; i += kGnlThreads) {
       const std::uint64_t other = (std::uint64_t{block_row} + begin + i % kTile) % n;
       tile[i] = table.columns[i / kTile][other];
     }
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
       bool better = false;
       bool worse = false;
       for (int c = 0; c < d && !(better && worse); ++c) {
-        const Key mine = own[c * kThreads + threadIdx.x];
+        const Key mine = own[c * kGnlThreads + threadIdx.x];
         const Key its = tile[c * kTile + j];
         better |= mine < its;
         worse |= mine > its;
@@ -92,12 +92,12 @@ struct Gnl {
     const auto dominated = run.allocate<std::uint32_t>(words);
     SKYRANK_CUDA_CALL(cudaMemsetAsync(dominated.data(), 0, dominated.bytes(), run.stream()));
     const auto kernel = run.counts() ? compare_half<Key, true> : compare_half<Key, false>;
-    const std::size_t shared = static_cast<std::size_t>(table.d) * (kThreads + kTile) * sizeof(Key);
-    const std::size_t blocks = blocks_for(n, kThreads);
-    const std::size_t step = std::max<std::size_t>(1, kPairsOfLaunch / n / kThreads);
+    const std::size_t shared = static_cast<std::size_t>(table.d) * (kGnlThreads + kTile) * sizeof(Key);
+    const std::size_t blocks = blocks_for(n, kGnlThreads);
+    const std::size_t step = std::max<std::size_t>(1, kPairsOfLaunch / n / kGnlThreads);
     for (std::size_t first = 0; first < blocks; first += step) {
       launch("compare_half", kernel,
-             {.blocks = std::min(step, blocks - first), .threads = kThreads, .shared_bytes = shared}, run.stream(),
+             {.blocks = std::min(step, blocks - first), .threads = kGnlThreads, .shared_bytes = shared}, run.stream(),
              table, static_cast<std::uint32_t>(first), dominated.data(), run.counters());
       run.pace();
     }

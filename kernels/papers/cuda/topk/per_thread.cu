@@ -16,7 +16,7 @@ namespace skyrank::kernels::cuda::topk {
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr unsigned kThreads = 64;
+constexpr unsigned kHeapThreads = 64;
 /// Shared memory that a block may have on every GPU from compute capability 8.0 on.
 constexpr std::size_t kSharedBytes = 96 * 1024;
 /// Elements that a thread reads, in multiples of k, before there are more threads: what it leaves is worth its work.
@@ -115,7 +115,7 @@ class List {
 /// Each thread's k least elements of a source, which warps read in turns. Element i of thread t goes to
 /// kept[t + i * threads].
 template <class Best, class Source>
-__global__ void __launch_bounds__(kThreads) keep_best(Source source, unsigned k, typename Source::Element* kept) {
+__global__ void __launch_bounds__(kHeapThreads) keep_best(Source source, unsigned k, typename Source::Element* kept) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   Best best(k);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads) keep_best(Source source, unsigned k,
 /// kNoElement fills its list.
 template <class Best, class Source>
 Buffer<typename Source::Element> best_of(Run& run, const Source& source, std::size_t n, std::size_t k) {
-  const unsigned threads = Best::shared_bytes(kThreads, k) <= kSharedBytes ? kThreads : kWarp;
+  const unsigned threads = Best::shared_bytes(kHeapThreads, k) <= kSharedBytes ? kHeapThreads : kWarp;
   const std::size_t shared = Best::shared_bytes(threads, k);
   const auto kernel = keep_best<Best, Source>;
   const std::size_t resident = resident_blocks(kernel, threads, shared) * run.device.properties().multiprocessors;
@@ -154,7 +154,7 @@ void select_per_thread(Run& run, const E& elements, std::size_t n, std::size_t k
   using Element = typename E::Element;
   auto kept = best_of<Best>(run, KeyTiles<E, kWarp, Best::kLoads>(elements, n), n, k);
   if (run.context.count_work) run.work.candidates += std::min(n, kept.size());
-  while (kept.size() > std::max(kFew, 2 * kShrink * k * kThreads)) {
+  while (kept.size() > std::max(kFew, 2 * kShrink * k * kHeapThreads)) {
     const ElementTiles<Element, kWarp, Best::kLoads> lists(kept.data(), kept.size());
     kept = best_of<Best>(run, lists, kept.size(), k);
   }

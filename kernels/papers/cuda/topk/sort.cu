@@ -14,7 +14,6 @@ namespace {
 
 using Count = unsigned long long;
 
-constexpr unsigned kThreads = 256;
 /// Row ids are looked for afterwards where k is at most this part of n: sorting the chosen ones costs more the more
 /// they are.
 constexpr std::size_t kSmallPart = 8;
@@ -40,8 +39,7 @@ template <class E>
 void sort_whole(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
   using Element = typename E::Element;
   auto all = run.allocate<Element>(2 * n);
-  launch("elements_in_order_of_ties", elements_in_order_of_ties<E>,
-         {.blocks = blocks_for(n, kThreads), .threads = kThreads}, run.stream(), elements, n, all.data());
+  launch("elements_in_order_of_ties", elements_in_order_of_ties<E>, one_each(n), run.stream(), elements, n, all.data());
   sort_by_bits(run, all.data(), all.data() + n, n, E::kRowBits, E::kBits);
   SKYRANK_CUDA_CALL(
       cudaMemcpyAsync(chosen, all.data() + n, k * sizeof(Element), cudaMemcpyDeviceToDevice, run.stream()));
@@ -61,10 +59,10 @@ constexpr unsigned kLoads = 4;
 
 /// Takes the elements before the k-th key, and counts those that tie: `ties` gets how many lie before each block.
 template <class E>
-__global__ void __launch_bounds__(kThreads) take_lesser(E elements, std::size_t n, const typename E::Key* kth,
-                                                        Found* found, Count* ties, typename E::Element* chosen) {
+__global__ void __launch_bounds__(kMapThreads) take_lesser(E elements, std::size_t n, const typename E::Key* kth,
+                                                           Found* found, Count* ties, typename E::Element* chosen) {
   __shared__ Count first;
-  const KeyTiles<E, kThreads, kLoads> keys(elements, n);
+  const KeyTiles<E, kMapThreads, kLoads> keys(elements, n);
   const typename E::Key bound = *kth;
   Count equal = 0;
   const std::size_t begin = std::size_t{blockIdx.x} * kTilesOfBlock;
@@ -99,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) take_lesser(E elements, std::size_t 
 
 /// Takes of the elements that tie those that come first. Only blocks that have some of these read their rows again.
 template <class E>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMapThreads)
     take_ties(E elements, std::size_t n, std::size_t k, const typename E::Key* kth, const Found* found,
               const Count* ties, typename E::Element* chosen) {
   const Count wanted = k - found->less;
@@ -109,7 +107,7 @@ __global__ void __launch_bounds__(kThreads)
   const Count end = blockIdx.x + 1 < gridDim.x ? ties[blockIdx.x + 1] : found->ties;
   if (begin == end || end <= begin_taken || begin >= end_taken) return;
 
-  const KeyTiles<E, kThreads, 1> keys(elements, n);
+  const KeyTiles<E, kMapThreads, 1> keys(elements, n);
   const typename E::Key bound = *kth;
   for (std::size_t tile = std::size_t{blockIdx.x} * kTilesOfBlock * kLoads; begin < end && begin < end_taken; ++tile) {
     typename E::Key items[keys.kItems];
@@ -138,8 +136,8 @@ void sort_keys(Run& run, const E& elements, std::size_t n, std::size_t k, typena
   using Key = typename E::Key;
   auto sorted = run.allocate<Key>(n);
   sort_by_bits(run, elements.keys, sorted.data(), n, 0, 8 * static_cast<int>(sizeof(Key)));
-  const Grid grid{.blocks = blocks_for(KeyTiles<E, kThreads, kLoads>(elements, n).count(), kTilesOfBlock),
-                  .threads = kThreads};
+  const Grid grid{.blocks = blocks_for(KeyTiles<E, kMapThreads, kLoads>(elements, n).count(), kTilesOfBlock),
+                  .threads = kMapThreads};
   auto found = run.allocate<Found>(1);
   auto ties = run.allocate<Count>(grid.blocks);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(found.data(), 0, found.bytes(), run.stream()));

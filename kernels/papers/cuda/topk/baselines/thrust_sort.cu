@@ -12,8 +12,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 /// A row id, in as many bits as elements have for it.
 template <class E>
 using RowOf = std::conditional_t<E::kRowBits == 32, std::uint32_t, std::uint64_t>;
@@ -40,14 +38,12 @@ struct ThrustSort {
     using Key = typename E::Key;
     auto keys = run.allocate<Key>(n);
     auto rows = run.allocate<RowOf<E>>(n);
-    launch("pairs_in_order_of_ties", pairs_in_order_of_ties<E>,
-           {.blocks = blocks_for(n, kThreads), .threads = kThreads}, run.stream(), elements, n, keys.data(),
+    launch("pairs_in_order_of_ties", pairs_in_order_of_ties<E>, one_each(n), run.stream(), elements, n, keys.data(),
            rows.data());
     with_thrust(run, [&](const auto& policy) {
       thrust::stable_sort_by_key(policy, keys.data(), keys.data() + n, rows.data());
     });
-    launch("take_first", take_first<E>, {.blocks = blocks_for(k, kThreads), .threads = kThreads}, run.stream(),
-           elements, k, keys.data(), rows.data(), chosen);
+    launch("take_first", take_first<E>, one_each(k), run.stream(), elements, k, keys.data(), rows.data(), chosen);
     if (run.context.count_work) {
       // Each digit of 8 bits reads and writes all pairs; a pass counts digits, and one makes the pairs.
       const std::size_t digits = sizeof(Key);

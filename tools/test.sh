@@ -69,36 +69,36 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
-# Files are compiled one by one, unlike by tools/run.sh. The GPU kernels are compiled where nvcc is found. Where there is no
-# GPU their tests skip, and nvcc does not optimise them, in half the time: its errors are the same. On the emulator they run
-# with the address sanitizer, which sees more there. The Python package is built where its environment is.
+# Built as by tools/run.sh, several files at a time. The GPU kernels are compiled where nvcc is found. Where there is no GPU
+# their tests skip, and nvcc does not optimise them, in half the time: its errors are the same. On the emulator they run with
+# the address sanitizer, which sees more there. The Python package is built where its environment is.
 stage_release() {
-  local python=OFF optimise=OFF
-  if [[ -x .deps/python/bin/python ]]; then python=ON; fi
+  local optimise=OFF
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
   build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
-    -DSKYRANK_BUILD_PYTHON=$python -DSKYRANK_OPTIMISE_CUDA=$optimise -DCMAKE_UNITY_BUILD=OFF
+    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=10 -DSKYRANK_PRECOMPILE_TESTS=ON
   run_tests release -j "$(nproc)"
 }
 
-# All files take half an hour of a core, so it looks at those whose code the last commits or the working tree changed: at
-# C++ by the compile commands of the release build, and at kernels by those that compile them for the emulator.
+with_python() { if [[ -x .deps/python/bin/python ]]; then echo ON; else echo OFF; fi; }
+
+# All files take half an hour of a core, so it looks at those whose code the last commits or the working tree changed. Each
+# is compiled by itself, as no other stage does, kernels as for the emulator.
 stage_tidy() {
-  tidy release cpp
-  configure asan
+  configure tidy "-DSKYRANK_BUILD_PYTHON=$(with_python)"
+  tidy cpp
   # Threads of a GPU count with 32 bits, and halve without fractions, where they can; a kernel may join two namespaces.
-  tidy asan cu --checks=-bugprone-implicit-widening-of-multiplication-result,-bugprone-integer-division,-google-build-using-namespace
+  tidy cu --checks=-bugprone-implicit-widening-of-multiplication-result,-bugprone-integer-division,-google-build-using-namespace
 }
 
-# tidy PRESET SUFFIX [clang-tidy arguments...]: by the compile commands of a preset. The option that clang does not know is
-# of GCC's warnings.
+# tidy SUFFIX [clang-tidy arguments...]
 tidy() {
-  local log=build/$1/tidy.log files=build/$1/tidy.files
+  local log=build/tidy/$1.log files=build/tidy/$1.files
   { [[ $tidy_commits == all ]] && git ls-files || changed_files "$tidy_commits"; } |
-    grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.$2$" | grep -Fxf <(compiled_sources "$1") >"$files" || true
-  echo "$(wc -l <"$files") $2 files"
-  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet -p "build/$1" --extra-arg=-Wno-unknown-warning-option "${@:3}" \
-    <"$files" >"$log" 2>&1 || {
+    grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.$1$" | grep -Fxf <(compiled_sources tidy) >"$files" || true
+  echo "$(wc -l <"$files") $1 files"
+  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy "${@:2}" <"$files" >"$log" 2>&1 || {
     grep -E -A 5 "error:|warning:" "$log"
     return 1
   }

@@ -73,9 +73,11 @@ if(SKYRANK_WERROR)
 endif()
 # GCC 12 warns of overlapping memory inside std::string's own operator+ (GCC bug 105651).
 target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
-# GCC takes a unity build for a header that others include, where anonymous namespaces in members are mistakes.
+# GCC takes a unity build for a header that others include, where anonymous namespaces in members are mistakes; and names
+# of one file for those that another one shadows.
 if(CMAKE_UNITY_BUILD)
-  target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  target_compile_options(skyrank_build_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
+    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-shadow>)
 endif()
 # The shared library exports what skyrank/export.hpp marks.
 target_compile_options(skyrank_build_flags INTERFACE

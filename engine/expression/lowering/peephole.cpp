@@ -42,21 +42,12 @@ class Peephole {
     return place >= least_ ? &program_.steps[place] : nullptr;
   }
 
-  /// A column of float32, and what is made of it.
+  /// The square of a column of float32.
   bool join_load(const Step& step) {
     Step* const load = last(0);
-    if (load == nullptr || load->act != Act::load || load->from != From::float32) return false;
-    if (step.act == Act::square) {
-      load->act = Act::load_square;
-    } else if (is_of_floats(step, Act::multiply, From::constant)) {
-      load->act = Act::load_scaled;
-      load->bits = step.bits;
-    } else if (is_of_floats(step, Act::lesser, From::float32)) {
-      load->act = Act::load_lesser;
-      load->bits = step.slot;
-    } else {
+    if (load == nullptr || load->act != Act::load || load->from != From::float32 || step.act != Act::square)
       return false;
-    }
+    load->act = Act::load_square;
     return true;
   }
 

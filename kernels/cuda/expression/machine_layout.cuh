@@ -98,8 +98,6 @@ inline Common common_of(const Step& step) {
     case Act::or_test: return where(step.from == From::float32, Common::test_floats);
     case Act::load_square: return Common::load_square;
     case Act::add_square: return Common::add_square;
-    case Act::load_scaled: return Common::load_scaled;
-    case Act::load_lesser: return Common::load_lesser;
     default: break;
   }
   return Common::none;
@@ -126,7 +124,6 @@ MachineLayout lay_out(StepProgram& program) {
         if (step.from == From::none || step.from == From::constant) continue;
         if (step.from == From::slot) break;
         step.where = layout.first[step.slot];
-        if (step.act == Act::load_lesser) step.upper = layout.first[step.bits];
         continue;
     }
     step.where = layout.slots + kWordStride * kSlotWords<Form> * step.slot;

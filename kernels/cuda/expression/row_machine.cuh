@@ -154,29 +154,6 @@ class RowMachine {
     if constexpr (Form::kNulls) number_.valid = memory_.valid_of(rows, program_.columns[step.slot()]);
     if constexpr (Form::kFails) number_.failed = 0;
   }
-  __device__ void load_lesser(const DeviceRows& rows, const Now& step) {
-    const auto other = static_cast<unsigned>(step.whole->bits);
-    const unsigned left = staged_at(step);
-    const unsigned right = memory_.staged_at(other, static_cast<unsigned>(step.whole->upper));
-#pragma unroll
-    for (unsigned p = 0; p < kParts; ++p) {
-      const uint4 staged[] = {memory_.word(left + p * kWordStride), memory_.word(right + p * kWordStride)};
-      float a[kPartRows];
-      float b[kPartRows];
-      memcpy(a, &staged[0], sizeof(a));
-      memcpy(b, &staged[1], sizeof(b));
-#pragma unroll
-      for (unsigned i = 0; i < kPartRows; ++i) {
-        const bool second = (b[i] < a[i]) | (b[i] != b[i]);
-        number_.values[p * kPartRows + i] = static_cast<double>(second ? b[i] : a[i]);
-      }
-    }
-    if constexpr (Form::kNulls) {
-      number_.valid =
-          memory_.valid_of(rows, program_.columns[step.slot()]) & memory_.valid_of(rows, program_.columns[other]);
-    }
-    if constexpr (Form::kFails) number_.failed = 0;
-  }
   __device__ void add_slot(const Now& step) {
     Values left;
     memory_.take_slot(step.where(), left);
@@ -203,11 +180,6 @@ class RowMachine {
       case Common::load_square: return load_made(rows, step, [&](double value) { return product(value, value); });
       case Common::add_square:
         return with_floats(rows, step, [&](double a, double b) { return kernels::detail::sum_of(a, product(b, b)); });
-      case Common::load_scaled: {
-        const auto constant = with_bits_of<double>(step.whole->bits);
-        return load_made(rows, step, [&](double value) { return product(value, constant); });
-      }
-      case Common::load_lesser: return load_lesser(rows, step);
       case Common::test_floats: break;  // not here
     }
   }

@@ -361,30 +361,6 @@ inline constexpr T kLow = std::is_integral_v<T> ? std::numeric_limits<T>::lowest
 
 }  // namespace detail
 
-/// The least key of some scores, of those in `passing`, a bit for each where bit_of_row has it. NaN is left out; a
-/// lower key than any where nothing is left.
-template <class Key, unsigned kRows>
-__device__ Key least_key(const ReadScan& scan, const Scores<Key, kRows>& scores, unsigned passing) {
-  const auto best_of = [&]<class T>(T worst, auto better) {
-    T best = worst;
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      const auto score = with_bits_of<T>(scores.bits[i]);
-      bool is_best = better(score, best);
-      is_best &= (passing >> bit_of_row(i) & 1) != 0;  // without a branch
-      best = is_best ? score : best;
-    }
-    return key_of_score(scan, with_bits_of<Key>(best), false);
-  };
-  const auto least = [&]<class T>(T low, T high) {
-    return scan.high ? best_of(low, [](T a, T b) { return a > b; }) : best_of(high, [](T a, T b) { return a < b; });
-  };
-  using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
-  using Integer = std::conditional_t<sizeof(Key) == 4, std::int32_t, std::int64_t>;
-  return scan.integer ? least(detail::kLow<Integer>, detail::kHigh<Integer>)
-                      : least(detail::kLow<Float>, detail::kHigh<Float>);
-}
-
 /// The scores whose keys are at most some key, by their bound, so that keys need not be made to know.
 template <class Key>
 class ScoreRange {

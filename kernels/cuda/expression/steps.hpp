@@ -58,8 +58,6 @@ enum class Act : std::uint8_t {
   // Several of these at once, of columns of float32:
   load_square,  ///< the operand's square becomes the number
   add_square,   ///< the operand's square is added to the number
-  load_scaled,  ///< the operand times the constant `bits` becomes the number
-  load_lesser,  ///< the lesser of the operand, which is the left one, and of column `bits`, which is at `upper`
   general,  ///< instruction `place` of the program, a row at a time, on `operands` numbers, all but the last in slots
   read,     ///< the number is what instruction `place` of the program reads, a row at a time
 };
@@ -77,8 +75,6 @@ enum class Common : std::uint8_t {
   test_floats,
   load_square,
   add_square,
-  load_scaled,
-  load_lesser,
 };
 
 /// The source of a step's operand.

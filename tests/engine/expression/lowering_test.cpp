@@ -61,10 +61,10 @@ TEST(Lowering, AWeightedSumReadsItsColumnsAsOperands) {
       over_floats({constant(2.5), load(0), of_floats(Opcode::multiply), load(1), of_floats(Opcode::add)});
   compile_steps(sum, Leaves::number);
   ASSERT_TRUE(sum.steps);
-  EXPECT_THAT(acts_of(*sum.steps), ElementsAre(Act::load_scaled, Act::add));
-  EXPECT_EQ(sum.steps->steps[0].bits, with_bits_of<std::uint64_t>(2.5));
-  EXPECT_EQ(sum.steps->steps[1].from, From::float32);
-  EXPECT_EQ(sum.steps->steps[1].slot, 1);
+  EXPECT_THAT(acts_of(*sum.steps), ElementsAre(Act::load, Act::multiply, Act::add));
+  EXPECT_EQ(sum.steps->steps[1].bits, with_bits_of<std::uint64_t>(2.5));
+  EXPECT_EQ(sum.steps->steps[2].from, From::float32);
+  EXPECT_EQ(sum.steps->steps[2].slot, 1);
   EXPECT_EQ(sum.steps->column_count, 2);
   EXPECT_EQ(sum.steps->number_slots, 0);
   EXPECT_FALSE(sum.steps->fails);

@@ -111,8 +111,6 @@ struct WavePolicy {
   static constexpr std::size_t kShared = 4;      ///< one wave in so many is shared out by counters,
   static constexpr std::size_t kMaxShared = 16;  ///< waves, the most that are,
   static constexpr std::size_t kMinShared = 8;   ///< and at least one in so many is
-  static constexpr std::size_t kAhead = 9;       ///< waves before the threshold, if not more than half: won 4 to 6
-  static constexpr std::size_t kMaxAgain = 2;    ///< at most one part in so many may have to be read again
   static constexpr unsigned kQueues = 32;        ///< work counters; one counts every 5 ns
   static constexpr unsigned kWordsOfQueue = 32;  ///< words between counters, so that each has a cache line
   /// Parts of a batch, during whose reads the next one is counted: one part lost 2 to 5 at 2^26.

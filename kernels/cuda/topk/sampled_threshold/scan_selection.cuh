@@ -93,12 +93,6 @@ __device__ ScanSink<Element> sink_of(const ScanTarget<Element>& target, bool hol
   return {target, holds_all ? nullptr : &knots};
 }
 
-/// The settings of a scan while its threshold is being found, and its counters after that.
-struct ScanStart {
-  bool looks_ahead = false;
-  Zeros counters = {};
-};
-
 /// A selection under way. `Rows` is what find_threshold samples; it has a `Kind` of elements.
 template <class Rows>
 class ScanSelection {
@@ -119,12 +113,12 @@ class ScanSelection {
     return {.keys = nullptr, .complement = ties == TieRule::last ? Kind::kRowMask : Element{0}};
   }
 
-  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target.
+  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target; it counts in `counters`.
   template <class... Parameters, class... Arguments>
-  void start(const Rows& rows, const ScanStart& first, void (*keep)(Parameters...), const Grid& grid,
+  void start(const Rows& rows, const Zeros& counters, void (*keep)(Parameters...), const Grid& grid,
              const Arguments&... arguments) {
     const ScanTarget<Element> target = this->target();
-    bins_.sample(rows, guess_.data(), target.bins, first.looks_ahead, first.counters);
+    bins_.sample(rows, guess_.data(), target.bins, false, counters);
     Grid overlapping = grid;
     overlapping.overlaps = device_.properties().overlaps_launches;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);

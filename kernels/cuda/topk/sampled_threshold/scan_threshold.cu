@@ -201,7 +201,6 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
 /// How tiles are shared out: to blocks in waves, and in the end by work counters to warps that are done with theirs, a
 /// few parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
 struct ScanWaves {
-  unsigned ahead;      ///< waves in which blocks look at a tile before the threshold is known
   unsigned in_waves;   ///< tiles
   unsigned tiles;      ///< in all
   unsigned* counters;  ///< zeros, WavePolicy::kQueues of them
@@ -243,23 +242,17 @@ class SharedParts {
   unsigned left_ = 0;  ///< parts of the last batch
 };
 
-/// The first of a thread's groups in what its warp looks at next: tiles of the waves before the threshold was known
-/// that have to be looked at again, then those that come in waves, then shared parts. All lanes of a warp call.
+/// The first of a thread's groups in what its warp looks at next: tiles that come in waves, then shared parts. All
+/// lanes of a warp call.
 template <unsigned kAtATime>
 class GroupsInWaves {
  public:
-  /// `again`: bits of the waves to be looked at again.
-  __device__ GroupsInWaves(const ScanWaves& waves, unsigned again)
-      : waves_(waves), parts_(waves), again_(again), tile_(blockIdx.x + waves.ahead * gridDim.x) {}
+  __device__ explicit GroupsInWaves(const ScanWaves& waves) : waves_(waves), parts_(waves), tile_(blockIdx.x) {}
 
   /// Returns true, and sets `first`, if there is something left.
   __device__ bool next(unsigned& first) {
     unsigned part = 0;
-    if (again_ != 0) {
-      first =
-          first_of(blockIdx.x + static_cast<unsigned>(__ffs(static_cast<int>(again_)) - 1) * gridDim.x, threadIdx.x);
-      again_ &= again_ - 1;
-    } else if (tile_ < waves_.in_waves) {
+    if (tile_ < waves_.in_waves) {
       first = first_of(tile_, threadIdx.x);
       tile_ += gridDim.x;
     } else if (parts_.next(part)) {
@@ -277,7 +270,6 @@ class GroupsInWaves {
  private:
   const ScanWaves& waves_;
   SharedParts parts_;
-  unsigned again_;
   unsigned tile_;
 };
 
@@ -289,28 +281,9 @@ __device__ inline void read_anew([[maybe_unused]] unsigned& place) {
 #endif
 }
 
-/// How far the last row of a thread lies behind its first one, and the last of a warp behind its first one.
+/// How far the last row of a thread lies behind its first one.
 template <unsigned kAtATime>
 inline constexpr unsigned kSpanOfThread = ((kAtATime - 1) * kGroupStride + 1) * kRowsOfGroup - 1;
-template <unsigned kAtATime>
-inline constexpr unsigned kSpanOfWarp = kSpanOfThread<kAtATime> + (kLanes - 1) * kRowsOfGroup;
-
-/// The least keys that a warp has in the waves before the threshold is known, each in the lane of the wave's number:
-/// when memory would be idle, and the columns were there before. What is under a NULL or fails a filter may make a part
-/// look wanted, never the other way round.
-template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
-__device__ Key look_ahead(const ReadScan& scan, const ScanWaves& waves) {
-  constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
-  Key least_ahead = 0;
-#pragma unroll 1
-  for (unsigned wave = 0; wave < waves.ahead; ++wave) {
-    const unsigned first = (blockIdx.x + wave * gridDim.x) * (kScanThreads * kAtATime) + threadIdx.x;
-    const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
-    const Key least = least_of_warp(least_key(scan, look.scores, look.passing));
-    if (threadIdx.x % kLanes == wave) least_ahead = least;
-  }
-  return least_ahead;
-}
 
 /// Keeps those of the rows after the last whole tile.
 template <class Rows, class Found>
@@ -339,8 +312,6 @@ __global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlock
   __shared__ Element buffers[kScanThreads / kLanes][ScanCollector<Element>::kHeld];
   __shared__ KnotsOfBlock<Element> knots;
   const ReadScan& scan = rows.scan;
-  const unsigned lane = threadIdx.x % kLanes;
-  const Key least_ahead = look_ahead<Key, kTerms, kForm, kOwnRanges>(scan, waves);
   wait_for_previous();
   let_next_start();
   const Wanted<typename ScannedRows<Key>::Kind> wanted{target.guess->threshold};
@@ -351,10 +322,7 @@ __global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlock
   const Range without_ties(scan.integer, scan.high, below);
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  using Groups = GroupsInWaves<kAtATime>;
-  const unsigned first_ahead = Groups::first_of(blockIdx.x + lane * gridDim.x, threadIdx.x - lane) * kRowsOfGroup;
-  const Key most = ties.leaves_all(first_ahead, first_ahead + kSpanOfWarp<kAtATime>) ? below : wanted.most();
-  Groups groups(waves, __ballot_sync(kAllLanes, lane < waves.ahead && least_ahead <= most));
+  GroupsInWaves<kAtATime> groups(waves);
   for (unsigned first = 0; groups.next(first);) {
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
     const unsigned row = first * kRowsOfGroup;
@@ -420,19 +388,14 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
 }
 
 /// How tiles of so many rows are shared out to `blocks`.
-ScanWaves waves_of(const ThresholdPlan& plan, std::size_t n, unsigned tile, std::size_t blocks, bool may_look_ahead) {
+ScanWaves waves_of(std::size_t n, unsigned tile, std::size_t blocks) {
   using Policy = WavePolicy;
   const std::size_t tiles = n / tile;
   const std::size_t waves = tiles / blocks;
-  const bool ahead = may_look_ahead && waves >= 2 * Policy::kAhead &&
-                     plan.expected * (tile / SharedParts::kOfTile) * Policy::kMaxAgain <= n;
   const std::size_t shared =
       std::max(std::min(waves / Policy::kShared, Policy::kMaxShared), waves / Policy::kMinShared);
   const std::size_t in_waves = waves < Policy::kMinWaves ? tiles : (waves - shared) * blocks;
-  return {.ahead = ahead ? unsigned{Policy::kAhead} : 0,
-          .in_waves = static_cast<unsigned>(in_waves),
-          .tiles = static_cast<unsigned>(tiles),
-          .counters = nullptr};
+  return {.in_waves = static_cast<unsigned>(in_waves), .tiles = static_cast<unsigned>(tiles), .counters = nullptr};
 }
 
 /// Returns the bytes of a row that are always read.
@@ -454,15 +417,12 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
       resident_blocks(keeper.keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
                   .threads = kScanThreads};
-  // With a filter on another column rows may have to be looked at again because of it.
-  const bool may_look_ahead = device.properties().overlaps_launches && scan.count == scan.terms;
-  ScanWaves waves = waves_of(plan, problem.n, keeper.tile, grid.blocks, may_look_ahead);
+  ScanWaves waves = waves_of(problem.n, keeper.tile, grid.blocks);
   const auto counters = device.allocate<unsigned>(WavePolicy::kQueues * WavePolicy::kWordsOfQueue);
   waves.counters = counters.data();
-  const ScanStart first{.looks_ahead = waves.ahead > 0,
-                        .counters = {.words = counters.data(), .count = static_cast<unsigned>(counters.size())}};
+  const Zeros zeros{.words = counters.data(), .count = static_cast<unsigned>(counters.size())};
   return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
-                                [&](auto& selection) { selection.start(rows, first, keeper.keep, grid, rows, waves); });
+                                [&](auto& selection) { selection.start(rows, zeros, keeper.keep, grid, rows, waves); });
 }
 
 }  // namespace

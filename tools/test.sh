@@ -77,7 +77,7 @@ stage_release() {
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
   build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
     "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
-    -DCMAKE_UNITY_BUILD_BATCH_SIZE=10 -DSKYRANK_PRECOMPILE_TESTS=ON
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=10
   run_tests release -j "$(nproc)"
 }
 

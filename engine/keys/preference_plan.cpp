@@ -9,17 +9,17 @@
 namespace skyrank::exec {
 namespace {
 
-using Kind = kernels::OrderNode::Kind;
+using NodeKind = kernels::OrderNode::Kind;
 using query::BoundPreference;
 
 /// An order tree whose leaves are keys.
 struct Tree {
-  Kind kind = Kind::key;
+  NodeKind kind = NodeKind::key;
   KeyTerms key;
   std::vector<Tree> children;
 };
 
-bool is_key(const Tree& tree) { return tree.kind == Kind::key; }
+bool is_key(const Tree& tree) { return tree.kind == NodeKind::key; }
 bool all_keys(const std::vector<Tree>& trees) { return std::all_of(trees.begin(), trees.end(), is_key); }
 
 void append(std::vector<Tree>& trees, std::vector<Tree> more) {
@@ -27,7 +27,7 @@ void append(std::vector<Tree>& trees, std::vector<Tree> more) {
 }
 
 Tree prior_key(const KeyTerms& first, const KeyTerms& then) {
-  Tree key{Kind::key, first, {}};
+  Tree key{NodeKind::key, first, {}};
   key.key.insert(key.key.end(), then.begin(), then.end());
   return key;
 }
@@ -40,7 +40,7 @@ class Reducer {
     switch (preference.kind) {
       case Preference::Kind::pareto: return pareto(preference);
       case Preference::Kind::prior: return prior(preference);
-      default: terms_.push_back(preference); return {Kind::key, {terms_.size() - 1}, {}};
+      default: terms_.push_back(preference); return {NodeKind::key, {terms_.size() - 1}, {}};
     }
   }
 
@@ -60,10 +60,10 @@ class Reducer {
 
  private:
   Tree pareto(const BoundPreference& preference) {
-    Tree tree{Kind::pareto, {}, {}};
+    Tree tree{NodeKind::pareto, {}, {}};
     for (const BoundPreference& child : preference.children) {
       Tree part = reduce(child);
-      if (part.kind == Kind::pareto) {
+      if (part.kind == NodeKind::pareto) {
         append(tree.children, std::move(part.children));
       } else {
         tree.children.push_back(std::move(part));
@@ -77,8 +77,8 @@ class Reducer {
     if (parts.size() == 1) return std::move(parts.front());
     // A total order before a Pareto term decides for each of its keys alike, so it can be part of each.
     const bool distributes =
-        parts.size() == 2 && is_key(parts[0]) && parts[1].kind == Kind::pareto && all_keys(parts[1].children);
-    if (!distributes) return {Kind::prior, {}, std::move(parts)};
+        parts.size() == 2 && is_key(parts[0]) && parts[1].kind == NodeKind::pareto && all_keys(parts[1].children);
+    if (!distributes) return {NodeKind::prior, {}, std::move(parts)};
     Tree tree = std::move(parts[1]);
     for (Tree& child : tree.children) child = prior_key(parts[0].key, child.key);
     return tree;
@@ -94,7 +94,7 @@ SkylineStep lay_out(const Tree& tree) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const Tree& node = *queue[i];
     if (is_key(node)) {
-      step.order.push_back({Kind::key, static_cast<std::uint32_t>(step.keys.size()), 0});
+      step.order.push_back({NodeKind::key, static_cast<std::uint32_t>(step.keys.size()), 0});
       step.keys.push_back(node.key);
       continue;
     }
@@ -102,7 +102,7 @@ SkylineStep lay_out(const Tree& tree) {
         {node.kind, static_cast<std::uint32_t>(queue.size()), static_cast<std::uint32_t>(node.children.size())});
     for (const Tree& child : node.children) queue.push_back(&child);
   }
-  const bool flat = is_key(tree) || (tree.kind == Kind::pareto && all_keys(tree.children));
+  const bool flat = is_key(tree) || (tree.kind == NodeKind::pareto && all_keys(tree.children));
   if (flat) step.order.clear();
   return step;
 }
@@ -143,10 +143,10 @@ std::string describe(const PreferencePlan& plan, const KeyTerms& key) {
 }
 
 std::string describe(const PreferencePlan& plan, const SkylineStep& step, const kernels::OrderNode& node) {
-  if (node.kind == Kind::key) return describe(plan, step.keys[node.first]);
+  if (node.kind == NodeKind::key) return describe(plan, step.keys[node.first]);
   std::vector<std::string> parts;
   for (std::uint32_t i = 0; i < node.count; ++i) parts.push_back(describe(plan, step, step.order[node.first + i]));
-  return (node.kind == Kind::prior ? "prior(" : "pareto(") + join(parts) + ")";
+  return (node.kind == NodeKind::prior ? "prior(" : "pareto(") + join(parts) + ")";
 }
 
 }  // namespace

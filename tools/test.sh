@@ -69,22 +69,22 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
-# Built as by tools/run.sh, several files at a time. The GPU kernels are compiled where nvcc is found. Where there is no GPU
-# their tests skip, and nvcc does not optimise them, in half the time: its errors are the same. On the emulator they run with
-# the address sanitizer, which sees more there. The Python package is built where its environment is.
+# C++ is compiled file by file, unlike by tools/run.sh: the objects serve again for the consumers and the wheel that tests
+# build. The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise
+# them, and takes several files at a time, in a third of the time: its errors are the same. On the emulator they run with the
+# address sanitizer, which sees more there. The Python package is built where its environment is.
 stage_release() {
   local optimise=OFF
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
   build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
-    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
-    -DCMAKE_UNITY_BUILD_BATCH_SIZE=10
+    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=OFF
   run_tests release -j "$(nproc)"
 }
 
 with_python() { if [[ -x .deps/python/bin/python ]]; then echo ON; else echo OFF; fi; }
 
-# All files take half an hour of a core, so it looks at those whose code the last commits or the working tree changed. Each
-# is compiled by itself, as no other stage does, kernels as for the emulator.
+# All files take half an hour of a core, so it looks at those whose code the last commits or the working tree changed, each
+# by itself, and at kernels as the emulator has them.
 stage_tidy() {
   configure tidy "-DSKYRANK_BUILD_PYTHON=$(with_python)"
   tidy cpp

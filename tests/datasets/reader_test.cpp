@@ -28,6 +28,7 @@
 #include "datasets/write/writer.hpp"
 #include "tests/build.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/fork.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -708,7 +709,7 @@ TEST(Reader, WithoutPermission) {
   const auto file = folder.write("secret.csv", "a\n1\n");
   ASSERT_EQ(::chmod(file.c_str(), 0), 0);
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_when_idle();
   if (child == 0) {
     if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
     try {

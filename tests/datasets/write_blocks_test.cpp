@@ -15,6 +15,7 @@
 #include "datasets/write/writer.hpp"
 #include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/fork.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -188,7 +189,7 @@ TEST(WriteBlocks, HearAStopBetweenBlocks) {
 /// Exit status of `run` in a child process whose files may not grow beyond a size.
 template <class Run>
 int with_small_files(rlim_t bytes, Run run) {
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_when_idle();
   if (child == 0) {
     const rlimit limit{bytes, bytes};
     std::signal(SIGXFSZ, SIG_IGN);

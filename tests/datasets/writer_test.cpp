@@ -18,6 +18,7 @@
 #include "datasets/write/output_file.hpp"
 #include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/fork.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -171,7 +172,7 @@ TEST(Writer, EmptyTables) {
 // Exit status of `run` in a child process.
 template <class Run>
 int in_child(Run run) {
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_when_idle();
   if (child == 0) ::_exit(run());
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -64,7 +64,7 @@ void set_bounds(Step& step, const ValueRange<T>& bounds) {
 
 }  // namespace
 
-std::optional<Step> column_test(const Step& load, const Step& comparison) {
+std::optional<Step> make_column_test(const Step& load, const Step& comparison) {
   const Act act = comparison.act;
   if (act < Act::equal || act > Act::between || comparison.from != From::constant || load.act != Act::load) return {};
   const bool flag = (comparison.marks & Step::kFlag) != 0;

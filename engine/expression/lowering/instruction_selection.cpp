@@ -93,7 +93,7 @@ class InstructionSelection {
     StepOperation* const before = last();
     if (before == nullptr) return false;
     Step& step_before = before->step;
-    if (const auto test = operands == 1 ? column_test(step_before, step) : std::nullopt) {
+    if (const auto test = operands == 1 ? make_column_test(step_before, step) : std::nullopt) {
       *before = {.step = *test, .truth = true};
       return true;
     }

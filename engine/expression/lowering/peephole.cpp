@@ -32,7 +32,7 @@ class Peephole {
     least_ = program_.step_count;
     for (int i = begin; i < end; ++i) {
       const Step step = program_.steps[i];
-      if (!join_load(step) && !join_sum(step)) program_.steps[program_.step_count++] = step;
+      if (!join_square(step) && !join_sum(step)) program_.steps[program_.step_count++] = step;
     }
   }
 
@@ -43,7 +43,7 @@ class Peephole {
   }
 
   /// The square of a column of float32.
-  bool join_load(const Step& step) {
+  bool join_square(const Step& step) {
     Step* const load = last(0);
     if (load == nullptr || load->act != Act::load || load->from != From::float32 || step.act != Act::square)
       return false;

@@ -28,7 +28,7 @@ class RegisterAllocation {
       if (operation.converted) convert();
       if (!fits_) return false;
     }
-    // What the program leaves is in registers in the end.
+    // Kernels take what the program leaves from registers.
     for (std::size_t i = values_.size(); i > 0; --i) load_register(values_[i - 1]);
     if (done <= selected.first) program_.first_steps = program_.step_count;
     return fits_;

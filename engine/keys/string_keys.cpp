@@ -7,7 +7,7 @@
 #include "engine/expression/load.hpp"
 #include "engine/keys/ranks.hpp"
 #include "engine/runtime/parallel.hpp"
-#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -14,7 +14,7 @@
 #include "engine/runtime/device_values.hpp"
 #include "engine/runtime/ranges.hpp"
 #include "engine/runtime/stop.hpp"
-#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::exec {

@@ -143,7 +143,7 @@ void Team::do_part(std::uint32_t part) {
   if (failed_.load(std::memory_order_relaxed)) return;
   try {
     const AccountScope counted(step_.account);
-    step_.call(step_.body, step_.n * part / step_.parts, step_.n * (part + 1) / step_.parts);
+    step_.body(step_.n * part / step_.parts, step_.n * (part + 1) / step_.parts);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::current_exception();

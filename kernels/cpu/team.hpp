@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "kernels/common/memory.hpp"
+#include "kernels/cpu/parallel.hpp"
 
 namespace skyrank::kernels {
 
@@ -38,16 +39,13 @@ class Team {
   /// Calls body(begin, end) for `parts` ranges that cover [0, n), many at the same time; what it allocates is counted
   /// with the caller's. Throws what a body throws, and Cancelled when an enclosing TBB group was cancelled. Only for
   /// the thread that made the team, and at least one part.
-  template <class Body>
-  void run(std::size_t n, std::size_t parts, const Body& body) {
-    run_step({[](const void* of, std::size_t begin, std::size_t end) { (*static_cast<const Body*>(of))(begin, end); },
-              &body, n, static_cast<std::uint32_t>(parts), current_account()});
+  void run(std::size_t n, std::size_t parts, RangeBody body) {
+    run_step({body, n, static_cast<std::uint32_t>(parts), current_account()});
   }
 
  private:
   struct Step {
-    void (*call)(const void* body, std::size_t begin, std::size_t end) = nullptr;
-    const void* body = nullptr;
+    RangeBody body;
     std::size_t n = 0;
     std::uint32_t parts = 0;
     MemoryAccount* account = nullptr;

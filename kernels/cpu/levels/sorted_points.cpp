@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/topk/radix_sort.hpp"
 
 namespace skyrank::kernels::levels {

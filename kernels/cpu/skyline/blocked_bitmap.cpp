@@ -14,6 +14,7 @@
 #include "kernels/cpu/skyline/padded_rows.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/cpu/skyline/two_columns.hpp"
+#include "kernels/cpu/team.hpp"
 #include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into

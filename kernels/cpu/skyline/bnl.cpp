@@ -5,6 +5,7 @@
 #include "kernels/common/order.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/registry.hpp"
 
 // Block-nested-loops: every row is compared with a window of rows that nothing has dominated so far. It needs nothing
@@ -97,7 +98,7 @@ SkylineSolution solve(std::size_t n, const Compare& compare, Counters counters, 
   });
   SkylineSolution solution;
   solution.rows = parts == 1 ? std::move(windows.front()) : merge(windows, compare, counters, context);
-  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);
+  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less<>{}, context);
   solution.work = counters.total();
   return solution;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 
@@ -90,7 +91,7 @@ Vector<RowId> rows_of(const MaskOrdered<Key>& ordered, const RowIndices& distinc
   for (const std::uint32_t i : distinct) {
     for (std::size_t p = ordered.first[i]; p < ordered.first[i + 1]; ++p) rows.push_back(ordered.ids[p]);
   }
-  parallel_sort(rows.begin(), rows.end(), std::less{}, context);
+  parallel_sort(rows.begin(), rows.end(), std::less<>{}, context);
   return rows;
 }
 

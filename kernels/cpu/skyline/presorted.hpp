@@ -8,6 +8,7 @@
 
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/window.hpp"
 
 // Code shared by algorithms that compare rows in a presorted order with a window of the rows kept before.
@@ -97,7 +98,7 @@ Vector<RowId> filter_presorted(const Rows<Key>& rows, Sequence sequence, std::si
       for (std::size_t i = place + 1; i < n && equals_previous(i); ++i) skyline.push_back(sequence.row(i));
     }
   }
-  parallel_sort(skyline.begin(), skyline.end(), std::less{}, context);
+  parallel_sort(skyline.begin(), skyline.end(), std::less<>{}, context);
   return skyline;
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 
 // Rows ascend by the first key, then the second. What dominates a row is before it, and so is what equals it. A row is
 // dominated if the least second key before it is less than its own, or is its own and was there with a lesser first

@@ -2,6 +2,7 @@
 
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/topk/answer.hpp"
+#include "kernels/cpu/topk/sort_ranks.hpp"
 
 namespace skyrank::kernels::topk {
 
@@ -46,8 +47,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
   for (std::size_t part = 1; part < parts; ++part) best.insert(best.end(), found[part].begin(), found[part].end());
   counters.bytes_read(n * key_bytes(problem));
   counters.bytes_written(best.size() * sizeof(Rank));
-  parallel_sort(
-      best.begin(), best.end(), [&](Rank a, Rank b) { return ranks.less(a, b); }, context);
+  sort_ranks(ranks, std::span<Rank>(best), context);
   best.resize(k);
   return solution_of_best(problem, ranks, std::span<const Rank>(best), counters, context);
 }

@@ -29,8 +29,7 @@ Scratch<typename Ranks::Rank> best_of_part(const Ranks& ranks, std::size_t begin
     ranks.fill(begin, begin + count, best.data() + kept);
     begin += count;
     if (best.size() <= k) continue;
-    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k), best.end(),
-                     [&](Rank a, Rank b) { return ranks.less(a, b); });
+    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k), best.end(), ranks.order());
     best.resize(k);
   }
   return best;

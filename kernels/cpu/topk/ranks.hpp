@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,9 +47,11 @@ template <class Bits>
 class IntegerRanks {
  public:
   using Rank = Bits;
+  using Order = std::less<>;  ///< what sorts and selections compare by: of one type for all integers of a size
 
   explicit IntegerRanks(const TopKProblem& problem) : rows_(problem) {}
 
+  Order order() const { return {}; }
   bool less(Rank a, Rank b) const { return a < b; }
   bool same_key(Rank a, Rank b) const { return key_of(a) == key_of(b); }
   RowId row_of(Rank rank) const {
@@ -216,9 +219,14 @@ class PackedRanks : public IntegerRanks<Bits> {
 class WideRanks {
  public:
   using Rank = std::size_t;
+  struct Order {
+    const WideRanks* ranks;
+    bool operator()(Rank a, Rank b) const { return ranks->less(a, b); }
+  };
 
   explicit WideRanks(const TopKProblem& problem) : columns_(problem.keys), rows_(problem) {}
 
+  Order order() const { return {this}; }
   bool less(Rank a, Rank b) const {
     for (const KeyColumn& column : columns_) {
       bool less = false;

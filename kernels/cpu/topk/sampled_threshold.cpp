@@ -491,7 +491,7 @@ class Pass {
   /// Leaves the k best; returns the worst of these.
   Rank cut(Scratch<Rank>& found) const {
     const auto last = found.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-    std::nth_element(found.begin(), last, found.end(), [&](Rank a, Rank b) { return ranks_.less(a, b); });
+    std::nth_element(found.begin(), last, found.end(), ranks_.order());
     found.resize(k_);
     return found.back();
   }
@@ -581,7 +581,7 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
   const std::size_t first_place = std::max(sample.least_place, bound_place(static_cast<double>(k) * sample.share));
   for (std::size_t place = std::min(k, first_place); place <= last_place; place *= 8) {
     const auto at = sample.ranks.begin() + static_cast<std::ptrdiff_t>(place - 1);
-    std::nth_element(sample.ranks.begin(), at, sample.ranks.end(), [&](Rank a, Rank b) { return ranks.less(a, b); });
+    std::nth_element(sample.ranks.begin(), at, sample.ranks.end(), ranks.order());
     const auto expected = static_cast<std::size_t>(static_cast<double>(place) / sample.share);
     const Pass pass(source, ranks, n, k, 2 * std::max(k, expected) + kScanRows, context);
     Candidates<Rank> found = pass.collect(*at);

@@ -8,6 +8,7 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/radix_sort.hpp"
+#include "kernels/cpu/topk/sort_ranks.hpp"
 
 namespace skyrank::kernels::topk {
 
@@ -18,7 +19,7 @@ void keep_best_in_order(const Ranks& ranks, Scratch<typename Ranks::Rank>& candi
   using Rank = typename Ranks::Rank;
   constexpr std::size_t kFewer = 1 << 14;  ///< below this many, comparing is as fast as counting digits
   constexpr std::size_t kSparse = 4;       ///< candidates for one row of the answer that make cutting first worth it
-  const auto less = [&](Rank a, Rank b) { return ranks.less(a, b); };
+  const auto less = ranks.order();
   k = std::min(k, candidates.size());
   if (std::ranges::is_sorted(candidates, less)) {  // of rows that were in order
     candidates.resize(k);
@@ -36,7 +37,7 @@ void keep_best_in_order(const Ranks& ranks, Scratch<typename Ranks::Rank>& candi
       return;
     }
   }
-  parallel_sort(candidates.begin(), candidates.end(), less, context);
+  sort_ranks(ranks, std::span<Rank>(candidates), context);
   candidates.resize(k);
 }
 

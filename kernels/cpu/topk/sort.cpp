@@ -2,6 +2,7 @@
 
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/topk/answer.hpp"
+#include "kernels/cpu/topk/sort_ranks.hpp"
 #include "kernels/registry.hpp"
 
 // Sorts all rows and takes the first k.
@@ -17,8 +18,7 @@ TopKSolution solve(const TopKProblem& problem, const Ranks& ranks, Counters coun
     context.check();
     ranks.fill(begin, end, sorted.get() + begin);
   });
-  parallel_sort(
-      sorted.get(), sorted.get() + n, [&](Rank a, Rank b) { return ranks.less(a, b); }, context);
+  sort_ranks(ranks, std::span<Rank>(sorted.get(), n), context);
 
   std::size_t k = std::min(problem.k, n);
   if (problem.ties == TieRule::all) {

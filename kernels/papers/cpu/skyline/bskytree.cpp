@@ -7,6 +7,7 @@
 
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/registry.hpp"
 
 // BSkyTree: a skyline row, the pivot, parts the other rows by the dimensions in which they are not better than it, and
@@ -279,7 +280,7 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
                                                : Tree<Key, std::uint64_t, Counters>(keys, counters, context)(problem.n);
   SkylineSolution solution;
   solution.rows.assign(skyline.begin(), skyline.end());
-  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);
+  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less<>{}, context);
   solution.work = counters.total();
   return solution;
 }

@@ -9,6 +9,7 @@
 #include "kernels/common/dominance.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/registry.hpp"
 

@@ -8,6 +8,7 @@
 #include "kernels/common/dominance.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/registry.hpp"
 
@@ -124,7 +125,7 @@ SkylineSolution solve(const SkylineProblem& problem, std::size_t parts, Counters
   const RowIndices skyline = PSkyline<Key, Counters>(keys, counters, context)(problem.n, parts);
   SkylineSolution solution;
   solution.rows.assign(skyline.begin(), skyline.end());
-  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less{}, context);
+  parallel_sort(solution.rows.begin(), solution.rows.end(), std::less<>{}, context);
   solution.work = counters.total();
   return solution;
 }

@@ -4,6 +4,7 @@
 #include "kernels/common/counters.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/presorted.hpp"
 #include "kernels/registry.hpp"
 

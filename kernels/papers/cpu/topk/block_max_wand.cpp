@@ -58,7 +58,7 @@ class BlockMaxWand {
       for (std::size_t block = first; block < last; ++block) {
         rows.resize(begin_of(block + 1) - begin_of(block));
         ranks_.fill(begin_of(block), begin_of(block + 1), rows.data());
-        least[block] = *std::ranges::min_element(rows, less());
+        least[block] = *std::ranges::min_element(rows, ranks_.order());
       }
     });
     counters_.bytes_written(least.size() * sizeof(Rank));
@@ -87,16 +87,12 @@ class BlockMaxWand {
   void evaluate(Rank rank) {
     if (best_.size() == k_) {
       if (!ranks_.less(rank, best_.front())) return;
-      std::ranges::pop_heap(best_, less());
+      std::ranges::pop_heap(best_, ranks_.order());
       best_.back() = rank;
     } else {
       best_.push_back(rank);
     }
-    std::ranges::push_heap(best_, less());
-  }
-
-  auto less() const {
-    return [this](Rank a, Rank b) { return ranks_.less(a, b); };
+    std::ranges::push_heap(best_, ranks_.order());
   }
 
   const std::size_t n_;

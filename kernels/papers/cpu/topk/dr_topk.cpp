@@ -95,7 +95,7 @@ class DrTopK {
         ranks_.fill(begin_of(subrange), begin_of(subrange) + rows.size(), rows.data());
         const auto count = static_cast<std::ptrdiff_t>(delegates_of(subrange));
         std::partial_sort_copy(rows.begin(), rows.end(), &delegates[subrange * beta_],
-                               &delegates[subrange * beta_] + count, [&](Rank a, Rank b) { return ranks_.less(a, b); });
+                               &delegates[subrange * beta_] + count, ranks_.order());
       }
     });
     counters_.bytes_written(delegates.size() * sizeof(Rank));
@@ -105,7 +105,7 @@ class DrTopK {
   Rank bound_of(const Scratch<Rank>& delegates) const {
     Scratch<Rank> selected = delegates;
     const auto last = selected.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-    std::nth_element(selected.begin(), last, selected.end(), [&](Rank a, Rank b) { return ranks_.less(a, b); });
+    std::nth_element(selected.begin(), last, selected.end(), ranks_.order());
     return *last;
   }
 

@@ -12,7 +12,7 @@ class StlHeap {
  public:
   using Rank = typename Ranks::Rank;
 
-  StlHeap(const Ranks& ranks, Vector<Rank> first) : queue_(Less{&ranks}, std::move(first)) {}
+  StlHeap(const Ranks& ranks, Vector<Rank> first) : queue_(ranks.order(), std::move(first)) {}
 
   Rank worst() const { return queue_.top(); }
   void replace_worst(Rank rank) {
@@ -27,11 +27,7 @@ class StlHeap {
   }
 
  private:
-  struct Less {
-    const Ranks* ranks;
-    bool operator()(Rank a, Rank b) const { return ranks->less(a, b); }
-  };
-  std::priority_queue<Rank, Vector<Rank>, Less> queue_;
+  std::priority_queue<Rank, Vector<Rank>, typename Ranks::Order> queue_;
 };
 
 TopKSolution run(const TopKProblem& problem, const ParameterValues&, const Context& context) {

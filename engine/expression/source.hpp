@@ -31,10 +31,16 @@ struct Source {
   const ColumnData& data() const { return column.data(); }
 };
 
-/// Calls `f(begin, size, values, valid)` for blocks of all rows, in parallel: `values` as stored (uint8, 0 or 1, for
-/// booleans), `valid` as load_validity gives it. Blocks of one chunk come in order, in one thread.
-template <class T, class F>
-void for_blocks(const Source& source, F f) {
+/// What for_blocks calls, without its type, so that the loop over blocks is compiled once for a type of values.
+template <class T>
+struct BlockBody {
+  void (*call)(const void* body, std::int64_t begin, std::int64_t size, const T* values,
+               const std::uint8_t* valid) = nullptr;
+  const void* body = nullptr;
+};
+
+template <class T>
+void run_blocks(const Source& source, BlockBody<T> body) {
   const ColumnData& data = source.data();
   for_chunks(source.rows.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     T scratch[kBlockRows];
@@ -44,13 +50,22 @@ void for_blocks(const Source& source, F f) {
       const std::uint8_t* valid = load_validity(data, source.rows, at, size, validity);
       if constexpr (std::is_same_v<T, std::uint8_t>) {
         if (data.type.type == Type::boolean) {
-          f(at, size, load_booleans(data, source.rows, at, size, scratch), valid);
+          body.call(body.body, at, size, load_booleans(data, source.rows, at, size, scratch), valid);
           continue;
         }
       }
-      f(at, size, static_cast<const T*>(load_values(data, source.rows, at, size, scratch)), valid);
+      body.call(body.body, at, size, static_cast<const T*>(load_values(data, source.rows, at, size, scratch)), valid);
     }
   });
+}
+
+/// Calls `f(begin, size, values, valid)` for blocks of all rows, in parallel: `values` as stored (uint8, 0 or 1, for
+/// booleans), `valid` as load_validity gives it. Blocks of one chunk come in order, in one thread.
+template <class T, class F>
+void for_blocks(const Source& source, const F& f) {
+  run_blocks<T>(source, {[](const void* body, std::int64_t begin, std::int64_t size, const T* values,
+                            const std::uint8_t* valid) { (*static_cast<const F*>(body))(begin, size, values, valid); },
+                         &f});
 }
 
 }  // namespace skyrank::exec

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -43,23 +44,80 @@ Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::i
   });
 }
 
-/// Keys `code(value)`, at most `max_code`, and one more for NULL where there are any.
-template <class T, class Code>
-Keys encode(const Source& source, std::uint64_t max_code, bool any_null, bool nulls_first, Code code) {
-  const std::int64_t n = source.rows.n;
-  if (any_null && max_code == kMaxCode) {
-    // One code too many for 64 bits: as many ranks as there are different values.
+/// Where codes of rows go: into keys of some width, or to where they are ranked.
+struct CodeWriter {
+  void (*write)(const CodeWriter& to, std::int64_t begin, std::int64_t size, const std::uint64_t* codes,
+                const std::uint8_t* valid) = nullptr;
+  void* out = nullptr;
+  const NullableCodes* keys = nullptr;
+  std::uint8_t* present = nullptr;
+};
+
+template <class Key>
+void write_keys(const CodeWriter& to, std::int64_t begin, std::int64_t size, const std::uint64_t* codes,
+                const std::uint8_t* valid) {
+  Key* const out = static_cast<Key*>(to.out) + begin;
+  const auto first = static_cast<Key>(to.keys->first);
+  for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(first + static_cast<Key>(codes[i]));
+  if (valid == nullptr) return;
+  const auto null = static_cast<Key>(to.keys->null);
+  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null;
+}
+
+void keep_codes(const CodeWriter& to, std::int64_t begin, std::int64_t size, const std::uint64_t* codes,
+                const std::uint8_t* valid) {
+  std::copy_n(codes, size, static_cast<std::uint64_t*>(to.out) + begin);
+  if (valid != nullptr) std::copy_n(valid, size, to.present + begin);
+}
+
+/// Codes of values, at most `max`, and one more for NULL where there are any.
+struct CodeRange {
+  std::uint64_t max = 0;
+  bool any_null = false;
+  bool nulls_first = false;
+
+  /// One code too many for 64 bits.
+  bool overflows() const { return any_null && max == kMaxCode; }
+};
+
+/// Keys of the codes that `fill` writes, or, where they overflow, as many ranks as there are different ones.
+Keys keys_of_codes(std::int64_t n, const CodeRange& range, const std::function<void(const CodeWriter&)>& fill) {
+  if (range.overflows()) {
     KeyMemory<std::uint64_t> codes(n);
     Vector<std::uint8_t> present(static_cast<std::size_t>(n), 1);
-    for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
-      for (std::int64_t i = 0; i < size; ++i) codes[begin + i] = static_cast<std::uint64_t>(code(values[i]));
-      if (valid != nullptr) std::copy_n(valid, size, present.begin() + begin);
-    });
-    return dense_ranks(codes.data(), present.data(), n, nulls_first);
+    fill({keep_codes, codes.data(), nullptr, present.data()});
+    return dense_ranks(codes.data(), present.data(), n, range.nulls_first);
   }
-  const NullableCodes codes(max_code, any_null, nulls_first);
+  const NullableCodes codes(range.max, range.any_null, range.nulls_first);
   return with_width(width_for(codes.last), [&]<class Key>(Key) {
     KeyMemory<Key> keys(n);
+    fill({write_keys<Key>, keys.data(), &codes, nullptr});
+    return std::move(keys).keys();
+  });
+}
+
+/// Keys of `code(value)`, in steps that are each compiled for few types: widths of keys know nothing of values.
+template <class T, class Code>
+Keys encode(const Source& source, const CodeRange& range, const Code& code) {
+  return keys_of_codes(source.rows.n, range, [&](const CodeWriter& to) {
+    for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
+      std::uint64_t codes[kBlockRows];
+      for (std::int64_t i = 0; i < size; ++i) codes[i] = static_cast<std::uint64_t>(code(values[i]));
+      to.write(to, begin, size, codes, valid);
+    });
+  });
+}
+
+/// The same in one step, for columns as they are, which most queries rank by.
+template <class T>
+Keys integer_keys(const Source& source, ValueOrder order) {
+  const ValueRange<T> range = range_of<T>(source);
+  const kernels::IntegerKey<T> code(order.high ? range.highest : range.lowest, order.high);
+  const CodeRange wanted{code(order.high ? range.lowest : range.highest), range.any_null, order.nulls_first};
+  if (wanted.overflows()) return encode<T>(source, wanted, code);
+  const NullableCodes codes(wanted.max, wanted.any_null, wanted.nulls_first);
+  return with_width(width_for(codes.last), [&]<class Key>(Key) {
+    KeyMemory<Key> keys(source.rows.n);
     for_blocks<T>(source, [&](std::int64_t begin, std::int64_t size, const T* values, const std::uint8_t* valid) {
       Key* out = keys.data() + begin;
       const auto first = static_cast<Key>(codes.first);
@@ -69,14 +127,6 @@ Keys encode(const Source& source, std::uint64_t max_code, bool any_null, bool nu
     });
     return std::move(keys).keys();
   });
-}
-
-template <class T>
-Keys integer_keys(const Source& source, ValueOrder order) {
-  const ValueRange<T> range = range_of<T>(source);
-  using Code = kernels::IntegerKey<T>;
-  const Code code(order.high ? range.highest : range.lowest, order.high);
-  return encode<T>(source, code(order.high ? range.lowest : range.highest), range.any_null, order.nulls_first, code);
 }
 
 template <class Bits>
@@ -153,7 +203,7 @@ Keys integer_distance_keys(const Source& source, const Value& from, const Value&
   const kernels::IntegerKey<T> offset(range.lowest, false);
   // Keys grow away from the range, so the largest is at an end.
   const std::uint64_t max_code = std::max(distance(0), distance(offset(range.highest)));
-  return encode<T>(source, max_code, range.any_null, order.nulls_first, [&](T value) {
+  return encode<T>(source, {max_code, range.any_null, order.nulls_first}, [&](T value) {
     const std::uint64_t code = distance(offset(value));
     return order.high ? max_code - code : code;
   });
@@ -229,8 +279,8 @@ struct LevelCodes {
 template <class T, class Stored>
 Keys number_level_keys(const Source& source, const Levels<T>& levels, LevelCodes codes) {
   constexpr bool is_float = std::is_same_v<T, double>;
-  const bool any_null = source.column.may_have_nulls();
-  return encode<Stored>(source, is_float ? codes.nan() : codes.last, any_null, codes.nulls_first, [&](Stored stored) {
+  const CodeRange range{is_float ? codes.nan() : codes.last, source.column.may_have_nulls(), codes.nulls_first};
+  return encode<Stored>(source, range, [&](Stored stored) {
     if constexpr (is_float) {
       const double value = to_double(stored);
       return value != value ? codes.nan() : codes(levels(value));

@@ -51,6 +51,8 @@ class Interpreter {
   Vec apply(const Operation& operation, std::span<Vec> operands, Active active);
   Vec unary(const Operation& operation, Vec in, Active active);
   Vec arithmetic(const Operation& operation, std::span<Vec> operands, Active active);
+  /// Records the failure of an operation whose results are `out`. Neither operand is constant.
+  void record_arithmetic_failure(const Operation& operation, const Vec& a, const Vec& b, const Vec& out, Active active);
   Vec extremum(const Operation& operation, std::span<Vec> operands, Active active);
   Vec comparison(query::Op op, std::span<Vec> operands);
   Vec between(const Operation& operation, std::span<Vec> operands);

@@ -175,6 +175,9 @@ bool fits_date(std::int64_t days) {
   return days >= Days::min() && days <= Days::max();
 }
 
+/// The dates of an operation before they are known to be in range.
+const std::int64_t* days_of(const Vec& out) { return out.as<std::int64_t>(); }
+
 }  // namespace
 
 Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands, Active active) {
@@ -188,40 +191,45 @@ Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands,
     return subtract_times(operation, std::move(a), std::move(b), active);
   }
   if (a.constant && b.constant) a = spread(std::move(a), size_);
-  const DataType type_a = a.type;
-  const DataType type_b = b.type;
   Vec out = fresh(operation.type);
   intersect_validity(size_, out, a, b);
-  const std::string_view symbol = query::spelling(operation.op);
+  std::uint64_t failed = 0;
   with_operator(operation.op, [&]<class Operator>(Operator) {
-    with_operand_types(type_a.type, type_b.type, [&]<class A, class B>(A, B) {
+    with_operand_types(a.type.type, b.type.type, [&]<class A, class B>(A, B) {
       with_values<A>(a, [&](auto left) {
         with_values<B>(b, [&](auto right) {
-          using Result = decltype(apply_operator<Operator>(A{}, B{}, std::declval<std::uint64_t&>()));
+          using Result = decltype(apply_operator<Operator>(A{}, B{}, failed));
           auto* values = out.values.as<Result>();
-          std::uint64_t failed = 0;
           for (std::int64_t i = 0; i < size_; ++i) values[i] = apply_operator<Operator>(left[i], right[i], failed);
-          const auto message = [&](std::int64_t i) {
-            return describe(symbol, left[i], type_a, right[i], type_b, operation.type, kDivides<Operator>);
-          };
-          if ((failed >> 63) != 0) {
-            const auto fails = [&](std::int64_t i) {
-              std::uint64_t flag = 0;
-              apply_operator<Operator>(left[i], right[i], flag);
-              return (flag >> 63) != 0;
-            };
-            record_failure(out.valid, active, fails, message);
-          }
-          if (operation.type.type == Type::date) {
-            record_failure(
-                out.valid, active, [&](std::int64_t i) { return !fits_date(static_cast<std::int64_t>(values[i])); },
-                message);
-          }
         });
       });
     });
   });
+  const bool is_date = operation.type.type == Type::date;
+  if ((failed >> 63) != 0 || (is_date && !std::all_of(days_of(out), days_of(out) + size_, fits_date))) {
+    record_arithmetic_failure(operation, spread(std::move(a), size_), spread(std::move(b), size_), out, active);
+  }
   return out;
+}
+
+void Interpreter::record_arithmetic_failure(const Operation& operation, const Vec& a, const Vec& b, const Vec& out,
+                                            Active active) {
+  const bool is_date = operation.type.type == Type::date;
+  with_operator(operation.op, [&]<class Operator>(Operator) {
+    with_operand_types(a.type.type, b.type.type, [&]<class A, class B>(A, B) {
+      const A* left = a.as<A>();
+      const B* right = b.as<B>();
+      const auto fails = [&](std::int64_t i) {
+        std::uint64_t flag = 0;
+        apply_operator<Operator>(left[i], right[i], flag);
+        return (flag >> 63) != 0 || (is_date && !fits_date(days_of(out)[i]));
+      };
+      record_failure(out.valid, active, fails, [&](std::int64_t i) {
+        return describe(query::spelling(operation.op), left[i], a.type, right[i], b.type, operation.type,
+                        kDivides<Operator>);
+      });
+    });
+  });
 }
 
 /// The difference of timestamps of two units in ticks of the finer one. A difference may fit where an operand does not.

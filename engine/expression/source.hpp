@@ -31,7 +31,7 @@ struct Source {
   const ColumnData& data() const { return column.data(); }
 };
 
-/// What for_blocks calls, without its type, so that the loop over blocks is compiled once for a type of values.
+/// Holds what for_blocks calls, without its type: the loop over blocks is compiled once for a type of values.
 template <class T>
 struct BlockBody {
   void (*call)(const void* body, std::int64_t begin, std::int64_t size, const T* values,

@@ -44,7 +44,7 @@ Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::i
   });
 }
 
-/// Where codes of rows go: into keys of some width, or to where they are ranked.
+/// Takes the codes of rows: into keys of some width, or to where they are ranked.
 struct CodeWriter {
   void (*write)(const CodeWriter& to, std::int64_t begin, std::int64_t size, const std::uint64_t* codes,
                 const std::uint8_t* valid) = nullptr;

@@ -47,7 +47,7 @@ template <class Bits>
 class IntegerRanks {
  public:
   using Rank = Bits;
-  using Order = std::less<>;  ///< what sorts and selections compare by: of one type for all integers of a size
+  using Order = std::less<>;  ///< compares for sorts and selections, by one type for all integers of a size
 
   explicit IntegerRanks(const TopKProblem& problem) : rows_(problem) {}
 

@@ -1,12 +1,11 @@
 #include "kernels/cuda/devices/borrowed.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::kernels::cuda {
@@ -16,21 +15,18 @@ namespace {
 template <class T>
 __global__ void __launch_bounds__(kMapThreads)
     collect(const char* first, std::ptrdiff_t stride, const std::int64_t* places, std::size_t n, T* collected) {
-  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < n; i += step) {
+  for_all(n, [&](std::size_t i) {
     const std::int64_t place = places == nullptr ? static_cast<std::int64_t>(i) : places[i];
     collected[i] = *reinterpret_cast<const T*>(first + place * stride);
-  }
+  });
 }
 
 template <class T>
 void launch_collect(const BorrowedValues& values, const std::int64_t* places, std::size_t n, void* to) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  const std::size_t blocks = 8 * device.properties().multiprocessors;
-  const Grid grid{.blocks = std::min(blocks_for(n, kMapThreads), blocks), .threads = kMapThreads};
-  launch("collect", collect<T>, grid, device.stream(), static_cast<const char*>(values.first), values.stride, places, n,
-         static_cast<T*>(to));
+  launch("collect", collect<T>, few_each(n, device), device.stream(), static_cast<const char*>(values.first),
+         values.stride, places, n, static_cast<T*>(to));
 }
 
 /// Collects values in memory of the selected device, on which they lie.

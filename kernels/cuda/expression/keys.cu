@@ -1,32 +1,15 @@
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/expression/columns.hpp"
-#include "kernels/cuda/expression/policy.hpp"
 
 // Keys from stored values. Each kernel is bound by memory: types and recipes are told apart by branches that all
 // threads take alike, so that there is one kernel for each width of keys and not one for each type.
 namespace skyrank::kernels::cuda::expression {
 namespace {
-
-constexpr unsigned kRows = KeyPolicy::kRows;
-
-/// Calls `body(place)` for all of [0, n), neighbours for neighbouring threads.
-template <class Body>
-__device__ void for_places(std::size_t n, Body body) {
-  const std::size_t tile = std::size_t{kMapThreads} * kRows;
-  for (std::size_t first = blockIdx.x * tile; first < n; first += gridDim.x * tile) {
-#pragma unroll
-    for (unsigned i = 0; i < kRows; ++i) {
-      const std::size_t place = first + i * kMapThreads + threadIdx.x;
-      if (place < n) body(place);
-    }
-  }
-}
 
 template <class Key>
 __device__ std::uint64_t key_of(const KeyColumn& keys, std::size_t row) {
@@ -57,7 +40,7 @@ __global__ void __launch_bounds__(kMapThreads) find_range(StoredColumn column, D
   std::uint64_t highest = 0;
   bool any_value = false;
   bool any_null = false;
-  for_places(rows.n, [&](std::size_t place) {
+  for_all(rows.n, [&](std::size_t place) {
     const std::int64_t row = rows.at(place);
     if (!is_valid(column, row)) {
       any_null = true;
@@ -81,13 +64,13 @@ __global__ void __launch_bounds__(kMapThreads) find_range(StoredColumn column, D
 template <class Key>
 __global__ void __launch_bounds__(kMapThreads)
     encode(StoredColumn column, DeviceRows rows, KeyRecipe recipe, Key* keys) {
-  for_places(rows.n, [&](std::size_t place) { keys[place] = static_cast<Key>(recipe(column, rows.at(place))); });
+  for_all(rows.n, [&](std::size_t place) { keys[place] = static_cast<Key>(recipe(column, rows.at(place))); });
 }
 
 __global__ void __launch_bounds__(kMapThreads)
     find_greatest(KeyColumn keys, std::size_t n, unsigned long long* greatest) {
   std::uint64_t mine = 0;
-  for_places(n, [&](std::size_t row) { mine = max(mine, key_at(keys, row)); });
+  for_all(n, [&](std::size_t row) { mine = max(mine, key_at(keys, row)); });
   mine = ~least_of_warp(~mine);
   if (threadIdx.x % kLanes == 0) atomicMax(greatest, static_cast<unsigned long long>(mine));
 }
@@ -100,7 +83,7 @@ struct Parts {
 template <class Key>
 __global__ void __launch_bounds__(kMapThreads)
     pack(const __grid_constant__ Parts parts, const DeviceRows rows, Key* packed) {
-  for_places(rows.n, [&](std::size_t place) {
+  for_all(rows.n, [&](std::size_t place) {
     const auto row = static_cast<std::size_t>(rows.at(place));
     std::uint64_t key = 0;
     for (int i = 0; i < parts.count; ++i) {
@@ -114,12 +97,7 @@ __global__ void __launch_bounds__(kMapThreads)
 template <class Key>
 __global__ void __launch_bounds__(kMapThreads)
     take(const Key* keys, const std::int64_t* positions, std::size_t n, Key* taken) {
-  for_places(n, [&](std::size_t place) { taken[place] = keys[positions[place]]; });
-}
-
-Grid grid_for(std::size_t n, const DeviceContext& device) {
-  const std::size_t resident = 8 * device.properties().multiprocessors;
-  return {.blocks = std::min(blocks_for(n, std::size_t{kMapThreads} * kRows), resident), .threads = kMapThreads};
+  for_all(n, [&](std::size_t place) { taken[place] = keys[positions[place]]; });
 }
 
 /// Room for n keys, which `f(keys, grid, device)` fills.
@@ -129,7 +107,7 @@ DeviceArray filled(std::size_t n, KeyWidth width, const F& f) {
   if (n == 0) return keys;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  with_key(width, [&]<class Key>(Key) { f(static_cast<Key*>(keys.data()), grid_for(n, device), device.stream()); });
+  with_key(width, [&]<class Key>(Key) { f(static_cast<Key*>(keys.data()), few_each(n, device), device.stream()); });
   return keys;
 }
 
@@ -142,7 +120,7 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows) {
   const auto memory = device.allocate<SharedRange>(1);
   SharedRange range{~0ull, 0, 0, 0};
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
-  launch("find_range", find_range, grid_for(rows.n, device), device.stream(), column, rows, memory.data());
+  launch("find_range", find_range, few_each(rows.n, device), device.stream(), column, rows, memory.data());
   range = value_at(memory.data(), device);
   return {range.lowest, range.highest, range.any_value != 0, range.any_null != 0};
 }
@@ -159,7 +137,7 @@ std::uint64_t greatest_key(const KeyColumn& keys, std::size_t n) {
   const Lease lease(device);
   const auto memory = device.allocate<unsigned long long>(1);
   SKYRANK_CUDA_CALL(cudaMemsetAsync(memory.data(), 0, memory.bytes(), device.stream()));
-  launch("find_greatest", find_greatest, grid_for(n, device), device.stream(), keys, n, memory.data());
+  launch("find_greatest", find_greatest, few_each(n, device), device.stream(), keys, n, memory.data());
   return value_at(memory.data(), device);
 }
 
@@ -168,7 +146,7 @@ void pack_rows(std::span<const KeyPart> parts, const DeviceRows& rows, KeyWidth 
   Parts all{};
   for (const KeyPart& part : parts) all.parts[all.count++] = part;
   with_key(width, [&]<class Key>(Key) {
-    launch("pack", pack<Key>, grid_for(rows.n, device), device.stream(), all, rows, static_cast<Key*>(packed));
+    launch("pack", pack<Key>, few_each(rows.n, device), device.stream(), all, rows, static_cast<Key*>(packed));
   });
 }
 

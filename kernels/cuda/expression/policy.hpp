@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// The tuning constants of kernels that run programs and of those that make keys. GPUs of all architectures run with the
+// The tuning constants of kernels that run programs. GPUs of all architectures run with the
 // same ones; figures are of an H200.
 namespace skyrank::kernels::cuda::expression {
 
@@ -25,11 +25,6 @@ struct MachinePolicy {
 /// Kernels that run a program for one row a thread.
 struct StackPolicy {
   static constexpr unsigned kThreads = 128;
-};
-
-/// Kernels that make keys of stored values.
-struct KeyPolicy {
-  static constexpr unsigned kRows = 4;  ///< rows of a thread whose loads are under way at a time
 };
 
 }  // namespace skyrank::kernels::cuda::expression

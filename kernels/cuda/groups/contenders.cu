@@ -12,7 +12,7 @@
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/list_rows.hpp"
@@ -110,7 +110,7 @@ Buffer<std::uint64_t> bounds_of(const ReadKeys& codes, const ReadKeys& keys, std
   auto bounds = device.allocate<std::uint64_t>(search.codes);
   static_assert(kNoBound == ~std::uint64_t{0} && kNoPlace == ~std::uint32_t{0});
   SKYRANK_CUDA_CALL(cudaMemsetAsync(minima.data(), 0xff, minima.bytes(), device.stream()));
-  const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
+  const std::size_t resident = kMaxBlocksOfProcessor * device.properties().multiprocessors;
   const Grid tiles{.blocks = std::min(blocks_for(n, search.stride * kMapThreads), resident), .threads = kMapThreads};
   with_readers(codes, keys, [&]<class Code, class Key>(const KeyReader<Code>& of_codes, const KeyReader<Key>& of_keys) {
     launch("sample_tiles", sample_tiles<Code, Key>, tiles, device.stream(), of_codes, of_keys, n, search.stride,

@@ -1,6 +1,5 @@
 #include "kernels/cuda/groups/partition_rows.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <utility>
@@ -10,33 +9,25 @@
 #include "kernels/common/transfers.hpp"
 #include "kernels/common/with_key.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/expression/columns.hpp"
-#include "kernels/cuda/groups/policy.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each
 // partition. A partition begins where a code differs from the one before.
 namespace skyrank::kernels::cuda::groups {
 namespace {
 
-/// Calls `body(i)` for all of [0, n), neighbours for neighbouring threads.
-template <class Body>
-__device__ void for_rows(std::size_t n, Body body) {
-  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < n; i += step) body(i);
-}
-
 __global__ void __launch_bounds__(kMapThreads) number(std::size_t n, std::uint32_t* numbers) {
-  for_rows(n, [&](std::size_t i) { numbers[i] = static_cast<std::uint32_t>(i); });
+  for_all(n, [&](std::size_t i) { numbers[i] = static_cast<std::uint32_t>(i); });
 }
 
 /// Pairs of a code and its place. `Code` holds all codes, whatever their width in memory.
 template <class Stored, class Code>
 __global__ void __launch_bounds__(kMapThreads)
     make_pairs(const Stored* stored, std::size_t n, Code* codes, std::uint32_t* places) {
-  for_rows(n, [&](std::size_t i) {
+  for_all(n, [&](std::size_t i) {
     codes[i] = static_cast<Code>(stored[i]);
     places[i] = static_cast<std::uint32_t>(i);
   });
@@ -53,16 +44,11 @@ struct StartsPartition {
 /// taken[i] = from[places[i]]
 template <class T, class Place>
 __global__ void __launch_bounds__(kMapThreads) take(const T* from, const Place* places, std::size_t n, T* taken) {
-  for_rows(n, [&](std::size_t i) { taken[i] = from[places[i]]; });
+  for_all(n, [&](std::size_t i) { taken[i] = from[places[i]]; });
 }
 
 __global__ void __launch_bounds__(kMapThreads) widen(const std::uint32_t* places, std::size_t n, std::int64_t* ids) {
-  for_rows(n, [&](std::size_t i) { ids[i] = places[i]; });
-}
-
-Grid grid_for(std::size_t n, const DeviceContext& device) {
-  const std::size_t resident = RowPolicy::kBlocks * device.properties().multiprocessors;
-  return {.blocks = std::min(blocks_for(n, kMapThreads), resident), .threads = kMapThreads};
+  for_all(n, [&](std::size_t i) { ids[i] = places[i]; });
 }
 
 /// The positions at which partitions start, ascending, in device memory.
@@ -80,7 +66,7 @@ Buffer<std::uint32_t> order_by_first(const Buffer<std::uint32_t>& first, DeviceC
   const auto numbers = device.allocate<std::uint32_t>(count);
   const auto sorted = device.allocate<std::uint32_t>(count);
   auto ordered = device.allocate<std::uint32_t>(count);
-  launch("number", number, grid_for(count, device), device.stream(), count, numbers.data());
+  launch("number", number, few_each(count, device), device.stream(), count, numbers.data());
   with_temporary(device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, first.data(), sorted.data(), numbers.data(),
                                                       ordered.data(), static_cast<std::uint32_t>(count), 0, 32,
@@ -111,7 +97,7 @@ Split sort_and_split(const KeyColumn& stored, std::size_t n, int bits, PlaceArra
   const auto codes = device.allocate<Code>(n);
   const auto other_codes = device.allocate<Code>(n);
   with_key(stored.width, [&]<class Stored>(Stored) {
-    launch("make_pairs", make_pairs<Stored, Code>, grid_for(n, device), device.stream(), stored.as<Stored>(), n,
+    launch("make_pairs", make_pairs<Stored, Code>, few_each(n, device), device.stream(), stored.as<Stored>(), n,
            codes.data(), places_of(arrays.current));
   });
   cub::DoubleBuffer<Code> code_buffers(codes.data(), other_codes.data());
@@ -125,7 +111,7 @@ Split sort_and_split(const KeyColumn& stored, std::size_t n, int bits, PlaceArra
   if (place_buffers.Current() != places_of(arrays.current)) std::swap(arrays.current, arrays.other);
   Buffer<std::uint32_t> starts = starts_of(code_buffers.Current(), n, device);
   auto first = device.allocate<std::uint32_t>(starts.size());
-  launch("take", take<std::uint32_t, std::uint32_t>, grid_for(starts.size(), device), device.stream(),
+  launch("take", take<std::uint32_t, std::uint32_t>, few_each(starts.size(), device), device.stream(),
          places_of(arrays.current), starts.data(), starts.size(), first.data());
   auto by_first = order_by_first(first, device);
   return {std::move(starts), std::move(first), std::move(by_first)};
@@ -182,7 +168,7 @@ DeviceArray take_in_order(const KeyColumn& keys, const PartitionedRows& rows) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   with_key(keys.width, [&]<class Key>(Key) {
-    launch("take", take<Key, std::uint32_t>, grid_for(n, device), device.stream(), keys.as<Key>(),
+    launch("take", take<Key, std::uint32_t>, few_each(n, device), device.stream(), keys.as<Key>(),
            places_of(rows.order), n, static_cast<Key*>(taken.data()));
   });
   return taken;
@@ -194,7 +180,7 @@ DeviceArray ids_in_order(const PartitionedRows& rows) {
   if (n == 0) return ids;
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
-  launch("widen", widen, grid_for(n, device), device.stream(), places_of(rows.order), n,
+  launch("widen", widen, few_each(n, device), device.stream(), places_of(rows.order), n,
          static_cast<std::int64_t*>(ids.data()));
   return ids;
 }
@@ -205,7 +191,7 @@ Vector<std::int64_t> places_at(const PartitionedRows& rows, std::span<const std:
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const auto taken = device.allocate<std::uint32_t>(positions.size());
-  launch("take", take<std::uint32_t, std::int64_t>, grid_for(positions.size(), device), device.stream(),
+  launch("take", take<std::uint32_t, std::int64_t>, few_each(positions.size(), device), device.stream(),
          places_of(rows.order), static_cast<const std::int64_t*>(at.data()), positions.size(), taken.data());
   const auto places = to_host(taken.data(), taken.size(), device);
   return {places.begin(), places.end()};

@@ -6,11 +6,6 @@
 // run with the same ones.
 namespace skyrank::kernels::cuda::groups {
 
-/// Kernels that pass over all rows once, bound by memory.
-struct RowPolicy {
-  static constexpr unsigned kBlocks = 8;  ///< blocks of a multiprocessor: all that its threads have room for
-};
-
 /// The pass that lists the rows at or below the bounds of their codes.
 struct ListPolicy {
   static constexpr unsigned kThreads = 512;

@@ -1,8 +1,6 @@
 #include "kernels/cuda/skyline/prefilter.hpp"
 
-#include <algorithm>
-
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/skyline/sample_ranks.cuh"
 #include "kernels/cuda/skyline/sampled_row.hpp"
@@ -51,12 +49,11 @@ __global__ void __launch_bounds__(kMapThreads)
     lower_tau(const __grid_constant__ KeyTable<Key> table, SampleRanks<Key> ranks, unsigned* tau) {
   const unsigned first = tau[0];
   if (first == 0) return;
-  const std::uint32_t stride = gridDim.x * kMapThreads;
-  for (std::uint64_t i = blockIdx.x * kMapThreads + threadIdx.x; i < table.n; i += stride) {
+  for_all(table.n, [&](std::size_t i) {
     const auto row = static_cast<std::uint32_t>(i);
     // Only rows within the corner of the next lower rank can lower it.
     if (is_within(table, ranks, row, first - 1)) atomicMin(tau + 1, greatest_rank(table, ranks, row, first));
-  }
+  });
 }
 
 template <class Key>
@@ -83,14 +80,10 @@ RowList prefilter(SkylineRun& run, const KeyTable<Key>& table) {
   const SampleRanks<Key> ranks{sample.data()};
   const auto tau = run.allocate<unsigned>(2);
   const auto spared = run.allocate<std::uint32_t>((n + 31) / 32);
-  const std::size_t resident = 8 * run.device.properties().multiprocessors;
-  const std::size_t blocks = blocks_for(n, kMapThreads);
   launch("find_tau_of_sample", find_tau_of_sample<Key>, {.blocks = 1, .threads = kSampleRanks}, run.stream(), table,
          ranks, tau.data());
-  launch("lower_tau", lower_tau<Key>, {.blocks = std::min(blocks, resident), .threads = kMapThreads}, run.stream(),
-         table, ranks, tau.data());
-  launch("mark_spared", mark_spared<Key>, {.blocks = blocks, .threads = kMapThreads}, run.stream(), table, ranks,
-         tau.data(), spared.data());
+  launch("lower_tau", lower_tau<Key>, few_each(n, run.device), run.stream(), table, ranks, tau.data());
+  launch("mark_spared", mark_spared<Key>, one_each(n), run.stream(), table, ranks, tau.data(), spared.data());
   const BitIs is_spared{spared.data()};
   RowList list;
   list.count = static_cast<std::uint32_t>(count_where(is_spared, n, run.device));

@@ -8,7 +8,7 @@
 
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 
@@ -37,16 +37,15 @@ struct Found {
 };
 
 __global__ void __launch_bounds__(kMapThreads) write_answer(const Found found, RowId* answer) {
-  const std::size_t step = std::size_t{gridDim.x} * kMapThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kMapThreads + threadIdx.x; i < found.partitions * found.k; i += step) {
+  for_all(found.partitions * found.k, [&](std::size_t i) {
     const std::size_t partition = i / found.k;
     const std::size_t rank = i % found.k;
-    if (rank < found.offset) continue;
+    if (rank < found.offset) return;
     const auto to = static_cast<std::size_t>(found.begins[partition]) + rank - found.offset;
-    if (to >= static_cast<std::size_t>(found.begins[partition + 1])) continue;
+    if (to >= static_cast<std::size_t>(found.begins[partition + 1])) return;
     const RowId row = found.rows[static_cast<std::size_t>(found.order[partition]) * found.k + rank];
     answer[to] = found.places == nullptr ? row : RowId{found.places[row]};
-  }
+  });
 }
 
 /// Copies to the device what this thread has, in the order of the stream.
@@ -110,10 +109,7 @@ Vector<RowId> best_of_partitions(const PartitionProblem& problem) {
                     .offset = problem.offset,
                     .places = problem.places};
   const auto answer = device.allocate<RowId>(static_cast<std::size_t>(begins.back()));
-  const std::size_t resident = 8 * device.properties().multiprocessors;
-  launch("write_answer", write_answer,
-         {.blocks = std::min(blocks_for(there.size(), kMapThreads), resident), .threads = kMapThreads}, device.stream(),
-         found, answer.data());
+  launch("write_answer", write_answer, few_each(there.size(), device), device.stream(), found, answer.data());
   device.synchronize();
   Vector<RowId> rows(answer.size());
   device.transfer().download(rows.data(), answer.data(), answer.bytes());

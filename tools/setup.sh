@@ -8,7 +8,8 @@ usage: tools/setup.sh [--test] [--spark] [--cuda]
   (nothing)  what building and running needs: packages of the distribution, and Arrow C++ into .deps/pyarrow
              unless the system has it
   --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
-             thread sanitizer sees into, and into .deps/python an environment for the tests of the Python package
+             thread sanitizer sees into, and into .deps/python an environment with clang-tidy and what the tests of the
+             Python package need
   --spark    also, for the stage `spark` of tools/test.sh, a Java runtime unless there is one, and PySpark into .deps/spark
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
 END
@@ -19,7 +20,7 @@ readonly BUILD_PACKAGES=(
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 # clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang clang-tidy clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
 readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
 

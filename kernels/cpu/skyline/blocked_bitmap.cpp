@@ -346,7 +346,7 @@ class Settled {
     Vector<std::span<const std::uint64_t>> runs;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       const std::size_t end = r + 1 < runs_.size() ? runs_[r + 1] : size_;
-      runs.push_back(std::span(words_).subspan(runs_[r], end - runs_[r]));
+      runs.emplace_back(std::span(words_).subspan(runs_[r], end - runs_[r]));
     }
     copy_in_parallel(merged(runs), words_.data());
     runs_.assign(1, 0);

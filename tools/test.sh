@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly STAGES=(setup format checks release tidy asan tsan fuzz)
 readonly NAMED_STAGES=(spark)  # which run only where they are named
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
-readonly tidy_commits=${TIDY_COMMITS:-30}  # whose files clang-tidy looks at, or all
+readonly tidy_commits=${TIDY_COMMITS:-20}  # whose files clang-tidy looks at, or all
 
 # Compiles every file once: a test of consumers builds the engine a second time, in a folder of its own and from within
 # ctest, which sets variables of the locale; and clones in different folders share objects. Paths below CCACHE_BASEDIR
@@ -69,15 +69,16 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
-# C++ is compiled file by file, unlike by tools/run.sh: the objects serve again for the consumers and the wheel that tests
-# build. The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise
-# them, and takes several files at a time, in a third of the time: its errors are the same. On the emulator they run with the
-# address sanitizer, which sees more there. The Python package is built where its environment is.
+# Built as by tools/run.sh, several files at a time. The objects serve again for the consumers and the wheel that tests build.
+# The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise them, in
+# half the time: its errors are the same. On the emulator they run with the address sanitizer, which sees more there. The
+# Python package is built where its environment is.
 stage_release() {
   local optimise=OFF
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
   build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
-    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=OFF
+    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=10
   run_tests release -j "$(nproc)"
 }
 
@@ -98,7 +99,7 @@ tidy() {
   { [[ $tidy_commits == all ]] && git ls-files || changed_files "$tidy_commits"; } |
     grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.$1$" | grep -Fxf <(compiled_sources tidy) >"$files" || true
   echo "$(wc -l <"$files") $1 files"
-  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy "${@:2}" <"$files" >"$log" 2>&1 || {
+  xargs -r -P "$(nproc)" -n 1 .deps/python/bin/clang-tidy --quiet -p build/tidy "${@:2}" <"$files" >"$log" 2>&1 || {
     grep -E -A 5 "error:|warning:" "$log"
     return 1
   }

@@ -31,7 +31,7 @@ class Hardening(unittest.TestCase):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "control-flow protection is for x86")
     def test_branches_are_protected(self):
-        objects = list(BUILD.glob("tools/skyrank/CMakeFiles/skyrank_cli.dir/*.o"))
+        objects = list(BUILD.glob("tools/skyrank/CMakeFiles/skyrank_cli.dir/**/*.o"))
         self.assertTrue(objects)
         for file in objects:
             notes = elf.output_of("readelf", "--notes", str(file))

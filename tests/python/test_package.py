@@ -104,7 +104,6 @@ def test_pip_install(tmp_path):
         "--no-deps",
         "--disable-pip-version-check",
         "--config-settings=cmake.define.SKYRANK_WERROR=ON",
-        "--config-settings=cmake.define.CMAKE_UNITY_BUILD=OFF",
         f"--config-settings=build-dir={ROOT / 'build/wheel'}",
         "--target",
         target,

@@ -27,7 +27,7 @@ using DeviceRows = gpu_testing::GpuTest;
 using tests::kEmulated;
 
 constexpr std::int64_t kRows = kEmulated ? 400 : 3'000;
-constexpr int kQueries = kEmulated ? 6 : 200;
+constexpr int kQueries = kEmulated ? 4 : 200;
 
 /// Draws for tables and queries.
 class Draw {

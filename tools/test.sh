@@ -100,7 +100,7 @@ tidy() {
     grep -E "^($(IFS='|' && echo "${FIRST_PARTY[*]}"))/.*\.$1$" | grep -Fxf <(compiled_sources tidy) >"$files" || true
   echo "$(wc -l <"$files") $1 files"
   xargs -r -P "$(nproc)" -n 1 .deps/python/bin/clang-tidy --quiet -p build/tidy "${@:2}" <"$files" >"$log" 2>&1 || {
-    grep -E -A 5 "error:|warning:" "$log"
+    grep -E -A 5 "error:|warning:" "$log" || cat "$log"
     return 1
   }
 }

@@ -15,21 +15,21 @@
 #include "datasets/source.hpp"
 #include "datasets/write/writer.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
+using test::all_columns;
+using test::all_units;
 using test::error_of;
+using test::require;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-void require(const arrow::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-}
 
 /// Rows of every type, with NULLs in each column but the first.
 Table sample(std::int64_t rows, std::int64_t begin = 0) {
@@ -82,18 +82,6 @@ void write_batches(const arrow::Table& table, const std::filesystem::path& file,
   require(writer->WriteTable(table, batch_rows));
   require(writer->Close());
   require(out->Close());
-}
-
-std::vector<std::size_t> all_units(const Source& source) {
-  std::vector<std::size_t> units(source.units().size());
-  std::iota(units.begin(), units.end(), std::size_t{0});
-  return units;
-}
-
-std::vector<int> all_columns(const Source& source) {
-  std::vector<int> columns(source.schema().columns().size());
-  std::iota(columns.begin(), columns.end(), 0);
-  return columns;
 }
 
 void expect_equal(const Table& found, const Table& expected) {

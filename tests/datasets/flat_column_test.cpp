@@ -17,20 +17,18 @@
 #include "datasets/source.hpp"
 #include "tests/build.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 using test::error_of;
+using test::require;
 using test::schema_of;
 using test::TemporaryFolder;
 using test::values_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-void require(const arrow::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-}
 
 /// Calls add(row) for each row, or adds a NULL where `nulls` is true and the row is one of them.
 template <class Builder, class Add>
@@ -327,7 +325,7 @@ TEST(FlatColumns, AreRefusedWhereAPageHasAnotherLength) {
 // ------------------------------------------------------------------------------------------- answers over such files
 
 /// Queries whose keys, conditions and arguments are strings and numbers with NULLs.
-std::vector<Query> queries() {
+std::vector<Query> queries_of_strings() {
   const auto query = [] { return Query::from("t"); };
   return {
       query().group_by({"s"}).aggregate({count("c")}).rank_by({high("c"), low("s")}).limit(20),
@@ -374,7 +372,7 @@ std::shared_ptr<arrow::Table> table_of_words(std::int64_t begin, std::int64_t ro
 }
 
 /// Expects the answers over a source to be those over the same rows in memory, as one table.
-void expect_answers(const Source& source, const Table& whole, const std::vector<Query>& asked = queries()) {
+void expect_answers(const Source& source, const Table& whole, const std::vector<Query>& asked = queries_of_strings()) {
   const Engine engine({.threads = 2});
   for (const Query& query : asked) {
     const Result expected = engine.run(query, whole);

@@ -1,7 +1,6 @@
 // Text as blocks: it has the rows, types and bounds of the text that is read whole.
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,10 +11,13 @@
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
 #include "tests/datasets/support.hpp"
+#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
+using test::all_columns;
+using test::all_units;
 using test::error_of;
 using test::schema_of;
 using test::TemporaryFolder;
@@ -24,18 +26,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::vector<std::size_t> all_units(const Source& source) {
-  std::vector<std::size_t> units(source.units().size());
-  std::iota(units.begin(), units.end(), std::size_t{0});
-  return units;
-}
-
-std::vector<int> all_columns(const Source& source) {
-  std::vector<int> columns(source.schema().columns().size());
-  std::iota(columns.begin(), columns.end(), 0);
-  return columns;
-}
 
 /// A value of a column that has bounds, for comparing.
 long double number_of(const Value& value) {

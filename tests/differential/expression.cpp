@@ -163,11 +163,6 @@ std::string text_of(Op op, const std::vector<ExpressionPtr>& operands, bool nega
 
 // ---- Values ----
 
-double as_double(const Cell& cell) {
-  if (const auto* integer = std::get_if<Integer>(&cell)) return static_cast<double>(*integer);
-  return std::get<double>(cell);
-}
-
 Integer checked(Integer value, Integer lowest, Integer highest) {
   if (value < lowest || value > highest) throw Undefined("overflow");
   return value;
@@ -411,6 +406,11 @@ Cell evaluate(const Expression& e, const Row& row) {
     case Op::case_when: return choice(e, row);
   }
   throw std::logic_error("an operation without meaning");
+}
+
+double as_double(const Cell& cell) {
+  if (const auto* integer = std::get_if<Integer>(&cell)) return static_cast<double>(*integer);
+  return std::get<double>(cell);
 }
 
 bool is_nan(const Cell& cell) {

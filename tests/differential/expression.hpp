@@ -102,6 +102,8 @@ Cell evaluate(const Expression& expression, const Row& row);
 
 inline bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
 bool is_nan(const Cell& cell);
+/// Converts an integer or a double.
+double as_double(const Cell& cell);
 
 enum class Ordering { less, equal, greater, unordered };
 /// Compares two values, neither of them NULL, exactly. NaN is unordered.

@@ -53,11 +53,6 @@ Place place_of_value(const Cell& value) {
   return place;
 }
 
-double as_double(const Cell& cell) {
-  const auto* integer = std::get_if<Integer>(&cell);
-  return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(cell);
-}
-
 Place distance(const Cell& value, const Cell& from, const Cell& to) {
   if (is_null(value) || is_nan(value)) return place_of_value(value);
   if (const auto integer = doubled(value)) {

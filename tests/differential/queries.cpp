@@ -217,31 +217,31 @@ class Generator {
   }
 
   Preference term() {
-    using Term = Preference::Kind;
-    if (random_.chance(12)) return {.kind = Term::where, .expression = condition(2)};
+    using Form = Preference::Kind;
+    if (random_.chance(12)) return {.kind = Form::where, .expression = condition(2)};
     const auto texts = columns_of([](Kind kind) { return kind == Kind::string; });
     if (!texts.empty() && random_.chance(12)) {
-      return {.kind = Term::in,
+      return {.kind = Form::in,
               .expression = random_.one_of(texts),
               .sets = {{std::string("b"), std::string("")}, {std::string("a")}}};
     }
     const ExpressionPtr value = key();
     if (is_number(value->domain.kind) && random_.chance(35)) return measured(value);
-    return {.kind = random_.chance(50) ? Term::low : Term::high, .expression = value};
+    return {.kind = random_.chance(50) ? Form::low : Form::high, .expression = value};
   }
 
   Preference measured(const ExpressionPtr& value) {
-    using Term = Preference::Kind;
+    using Form = Preference::Kind;
     const auto target = [&](std::int64_t least) -> Cell {
       const std::int64_t whole = least + random_.below(5);
       if (random_.chance(30)) return static_cast<double>(whole) + 0.5;
       return Integer{whole};
     };
     switch (random_.below(3)) {
-      case 0: return {.kind = Term::around, .expression = value, .from = target(-1)};
-      case 1: return {.kind = Term::between, .expression = value, .from = target(-3), .to = target(4)};
+      case 0: return {.kind = Form::around, .expression = value, .from = target(-1)};
+      case 1: return {.kind = Form::between, .expression = value, .from = target(-3), .to = target(4)};
       default:
-        return {.kind = Term::in,
+        return {.kind = Form::in,
                 .expression = value,
                 .sets = {{Integer{1}, Integer{2}}, {Integer{0}, 2.5}, {Integer{-1}}}};
     }

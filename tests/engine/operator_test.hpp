@@ -4,6 +4,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "engine/query/bound.hpp"
 
 namespace skyrank::exec {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// All values of a column, NULL where it has none.
 inline std::vector<Value> values(const Column& column) {

@@ -196,7 +196,7 @@ TEST(Source, UnitsAndStatisticsThatFitNothingAreRefused) {
 }
 
 /// A stream of tables that fails after the last of them, if it is told so.
-struct Producer {
+struct TableProducer {
   std::vector<Table> tables;
   std::size_t next = 0;
   bool fails = false;
@@ -212,7 +212,7 @@ struct Producer {
       return 0;
     };
     stream.get_next = [](ArrowArrayStream* from, ArrowArray* out) {
-      Producer& producer = of(from);
+      TableProducer& producer = of(from);
       *out = ArrowArray{};
       if (producer.next == producer.tables.size()) return producer.fails ? EIO : 0;
       ArrowSchema schema{};
@@ -227,11 +227,11 @@ struct Producer {
     };
     return stream;
   }
-  static Producer& of(ArrowArrayStream* stream) { return *static_cast<Producer*>(stream->private_data); }
+  static TableProducer& of(ArrowArrayStream* stream) { return *static_cast<TableProducer*>(stream->private_data); }
 };
 
 TEST(ArrowSource, EachBatchIsAUnit) {
-  Producer producer{{unit_of(0), unit_of(1), unit_of(2), unit_of(3)}};
+  TableProducer producer{{unit_of(0), unit_of(1), unit_of(2), unit_of(3)}};
   ArrowArrayStream stream = producer.stream();
   const auto source = arrow_source(&stream);
   EXPECT_TRUE(producer.released);
@@ -244,7 +244,7 @@ TEST(ArrowSource, EachBatchIsAUnit) {
 }
 
 TEST(ArrowSource, OneBatchIsATableInMemory) {
-  Producer producer{{rows_from(0, 5)}};
+  TableProducer producer{{rows_from(0, 5)}};
   ArrowArrayStream stream = producer.stream();
   const auto source = arrow_source(&stream);
   ASSERT_TRUE(source->table());
@@ -252,7 +252,7 @@ TEST(ArrowSource, OneBatchIsATableInMemory) {
 }
 
 TEST(ArrowSource, NoBatchIsATableWithoutRows) {
-  Producer producer{{rows_from(0, 0)}};
+  TableProducer producer{{rows_from(0, 0)}};
   producer.next = 1;
   ArrowArrayStream stream = producer.stream();
   const auto source = arrow_source(&stream);
@@ -262,7 +262,7 @@ TEST(ArrowSource, NoBatchIsATableWithoutRows) {
 }
 
 TEST(ArrowSource, AFailureNamesItsReasonAndReleasesTheStream) {
-  Producer producer{{unit_of(0)}, 0, true};
+  TableProducer producer{{unit_of(0)}, 0, true};
   ArrowArrayStream stream = producer.stream();
   EXPECT_THAT(error_of([&] { arrow_source(&stream); }),
               AllOf(HasSubstr("Arrow stream: reading the next batch failed"), HasSubstr("the connection was lost")));

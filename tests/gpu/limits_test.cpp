@@ -63,9 +63,6 @@ TEST_P(LimitsOnGpu, Rows) {
 // Where the columns before decide nothing, something, and nearly everything, and the parts are of one column and of
 // many.
 TEST_P(LimitsOnGpu, KeysInParts) {
-  constexpr auto k1 = KeyWidth::bytes1;
-  constexpr auto k4 = KeyWidth::bytes4;
-  constexpr auto k8 = KeyWidth::bytes8;
   constexpr std::size_t kRows = 9'001;
   const Values equal(kRows, 7);
   const Values few = make_columns(Distribution::few_distinct, kRows, 1, k8, 1).front();

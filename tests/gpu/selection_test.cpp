@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/gpu/topk_runs.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -17,20 +18,6 @@
 // guesses that fail.
 namespace skyrank::kernels::tests {
 namespace {
-
-constexpr auto k4 = KeyWidth::bytes4;
-constexpr auto k8 = KeyWidth::bytes8;
-
-const TopKAlgorithm& algorithm_named(std::string_view name) {
-  for (const TopKAlgorithm* const algorithm : cuda::topk_algorithms()) {
-    if (algorithm->name == name) return *algorithm;
-  }
-  throw std::out_of_range(std::string(name));
-}
-
-TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem) {
-  return algorithm.run(problem, {algorithm.parameters, {}}, {.count_work = true, .stop = {}});
-}
 
 /// All keys equal but four, each of which is less in another of four digits (Shanbhag et al., SIGMOD 2018, section
 /// 6.4).

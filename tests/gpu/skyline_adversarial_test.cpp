@@ -19,9 +19,6 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-constexpr auto k4 = KeyWidth::bytes4;
-constexpr auto k8 = KeyWidth::bytes8;
-
 using SkylineOnGpu = skyrank::gpu_testing::GpuTest;
 
 void expect_oracle_everywhere(const SkylineCase& data, const std::string& what) {

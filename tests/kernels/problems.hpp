@@ -12,6 +12,11 @@ namespace skyrank::kernels::tests {
 
 using Values = std::vector<std::uint64_t>;
 
+inline constexpr auto k1 = KeyWidth::bytes1;
+inline constexpr auto k2 = KeyWidth::bytes2;
+inline constexpr auto k4 = KeyWidth::bytes4;
+inline constexpr auto k8 = KeyWidth::bytes8;
+
 /// Columns of keys of given widths.
 class Columns {
  public:

@@ -16,11 +16,6 @@
 // entries it can run.
 namespace skyrank::kernels::tests {
 
-inline constexpr auto k1 = KeyWidth::bytes1;
-inline constexpr auto k2 = KeyWidth::bytes2;
-inline constexpr auto k4 = KeyWidth::bytes4;
-inline constexpr auto k8 = KeyWidth::bytes8;
-
 /// The keys of rows, one after the other.
 inline Values keys_of(const TopKProblem& problem, std::span<const RowId> rows) {
   Values keys;

@@ -25,7 +25,7 @@ Column decimals(std::string name, int digits, int scale, const std::vector<std::
 }
 
 Query all() { return Query::from("t"); }
-Query ranked_by(RankTerm term) { return all().rank_by({std::move(term)}); }
+Query all_ranked_by(RankTerm term) { return all().rank_by({std::move(term)}); }
 Query kept_by(const std::string& condition) { return all().where(Expression(condition)).rank_by({low("row_number")}); }
 
 /// Two tables of the same values: in 64 and in 128 bits.
@@ -69,9 +69,9 @@ const std::vector<std::optional<std::string>> kPrices = {"12.30", "0.05", std::n
 
 TEST(Decimals, OrderByValueAndPrintAllDigits) {
   for (const Table& table : tables(kPrices)) {
-    expect_rows(ranked_by(low("a")), table, {3, 1, 0, 5, 4, 2});
-    expect_rows(ranked_by(high("a")), table, {4, 0, 5, 1, 3, 2});
-    expect_rows(ranked_by(low("a")).limit(2), table, {3, 1});
+    expect_rows(all_ranked_by(low("a")), table, {3, 1, 0, 5, 4, 2});
+    expect_rows(all_ranked_by(high("a")), table, {4, 0, 5, 1, 3, 2});
+    expect_rows(all_ranked_by(low("a")).limit(2), table, {3, 1});
     expect_rows(all().prefer(low("a")), table, {3});
     expect_rows(all().prefer(high("a")), table, {4});
     EXPECT_EQ(values_of("a", table), (Texts{"12.30", "0.05", "NULL", "-7.00", "100.00", "12.30"}));
@@ -145,8 +145,8 @@ TEST(Decimals, SetsAreExact) {
 TEST(Decimals, ValuesThatSpanMoreThan64Bits) {
   const std::string nines(38, '9');
   const Table table({decimals("a", 38, 0, {nines, "-" + nines, "0", std::nullopt, "1", "-1"})});
-  expect_rows(ranked_by(low("a")), table, {1, 5, 2, 4, 0, 3});
-  expect_rows(ranked_by(high("a")), table, {0, 4, 2, 5, 1, 3});
+  expect_rows(all_ranked_by(low("a")), table, {1, 5, 2, 4, 0, 3});
+  expect_rows(all_ranked_by(high("a")), table, {0, 4, 2, 5, 1, 3});
   expect_levels(all().prefer(around("a", 0.25)).levels(5), table, {{0, 4}, {1, 5}, {2, 1}, {4, 2}, {5, 3}});
   expect_levels(all().prefer(around("a", std::int64_t{0})).levels(3), table, {{0, 3}, {1, 3}, {2, 1}, {4, 2}, {5, 2}});
   expect_levels(all().prefer(inverse(between("a", -0.5, 1.25))).levels(2), table, {{0, 2}, {1, 1}});
@@ -212,8 +212,8 @@ TEST(Decimals, ArithmeticIsExactAndKeepsTheDigitsOfItsResult) {
     EXPECT_EQ(values_of("case when a > 0 then a else 0.5 end", table), (Texts{"12.30", "0.50", "0.50"}));
     EXPECT_EQ(values_of("case when a > 0 then a end", table), (Texts{"12.30", "NULL", "NULL"}));
     expect_rows(kept_by("a * 10 = 123"), table, {0});
-    expect_rows(ranked_by(low("a * 1.5 - 1")), table, {1, 0, 2});
-    expect_rows(ranked_by(high("floor(a)")), table, {0, 1, 2});
+    expect_rows(all_ranked_by(low("a * 1.5 - 1")), table, {1, 0, 2});
+    expect_rows(all_ranked_by(high("floor(a)")), table, {0, 1, 2});
   }
 }
 
@@ -227,18 +227,19 @@ TEST(Decimals, WithAFloatTheResultIsAFloat) {
 TEST(Decimals, OverflowIsAnErrorThatNamesTheRow) {
   const std::string nines(38, '9');
   const Table table({decimals("a", 38, 0, {"1", nines}), decimals("b", 38, 2, {"1.00", "0.00"})});
-  expect_error<DataError>(ranked_by(low("a + 1")), table, {"row 1: decimal overflow", nines + " + 1", "(in 'a + 1')"});
-  expect_error<DataError>(ranked_by(low("a * a")), table, {"row 1: decimal overflow"});
-  expect_error<DataError>(ranked_by(low("max(a, b)")), table, {"row 1: decimal overflow"});
-  expect_error<DataError>(ranked_by(low("a % b")), table, {"row 1: "});
-  expect_error<DataError>(ranked_by(low("b % (b - 1)")), table, {"row 0: division of a decimal by zero"});
-  expect_rows(ranked_by(low("case when a < 5 then a + 1 else 0 end")), table, {1, 0});
+  expect_error<DataError>(all_ranked_by(low("a + 1")), table,
+                          {"row 1: decimal overflow", nines + " + 1", "(in 'a + 1')"});
+  expect_error<DataError>(all_ranked_by(low("a * a")), table, {"row 1: decimal overflow"});
+  expect_error<DataError>(all_ranked_by(low("max(a, b)")), table, {"row 1: decimal overflow"});
+  expect_error<DataError>(all_ranked_by(low("a % b")), table, {"row 1: "});
+  expect_error<DataError>(all_ranked_by(low("b % (b - 1)")), table, {"row 0: division of a decimal by zero"});
+  expect_rows(all_ranked_by(low("case when a < 5 then a + 1 else 0 end")), table, {1, 0});
 }
 
 TEST(Decimals, ScalesBeyond38DigitsAreRefused) {
   const Table table({decimals("a", 38, 20, {"1"}), decimals("b", 12, 2, {"1"})});
   try {
-    Engine().run(ranked_by(low("a * a")), table);
+    Engine().run(all_ranked_by(low("a * a")), table);
     FAIL() << "no error";
   } catch (const BindError& error) {
     EXPECT_NE(error.message().find("40 digits behind the point"), std::string::npos) << error.message();
@@ -253,8 +254,8 @@ TEST(Decimals, ScalesBeyond38DigitsAreRefused) {
 
 TEST(Decimals, MissingRules) {
   for (const Table& table : tables(kPrices)) {
-    expect_rows(ranked_by(low("a")).nulls(Missing::exclude), table, {3, 1, 0, 5, 4});
-    expect_error<DataError>(ranked_by(low("a")).nulls(Missing::error), table, {"NULL in row 2"});
+    expect_rows(all_ranked_by(low("a")).nulls(Missing::exclude), table, {3, 1, 0, 5, 4});
+    expect_error<DataError>(all_ranked_by(low("a")).nulls(Missing::error), table, {"NULL in row 2"});
   }
 }
 

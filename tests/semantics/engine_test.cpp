@@ -10,13 +10,12 @@
 #include <thread>
 
 #include "kernels/cuda/device/device.hpp"
+#include "tests/semantics/paths.hpp"
 #include "tests/semantics/tables.hpp"
 
 // Tests the engine's promises besides rows: plans, measurements, threads, cancellation, devices.
 namespace skyrank {
 namespace {
-
-Query from() { return Query::from("t"); }
 
 /// n rows with d columns a0, a1, ... whose sum is constant, so that no row dominates another.
 Table antichain(std::int64_t n, int d) {

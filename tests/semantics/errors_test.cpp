@@ -7,7 +7,6 @@
 namespace skyrank {
 namespace {
 
-Query from() { return Query::from("t"); }
 Table table() { return Table({ints("price", {1, 2}), strings("city", {"x", "y"})}); }
 
 template <class E>

@@ -7,8 +7,6 @@
 namespace skyrank {
 namespace {
 
-Query from() { return Query::from("t"); }
-
 /// Users b (rows 0, 2, 5), a (rows 1, 4), c (row 3).
 Table tweets() { return Table({strings("uid", {"b", "a", "b", "c", "a", "b"}), ints("likes", {3, 10, 2, 9, 1, 2})}); }
 

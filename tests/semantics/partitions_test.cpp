@@ -10,8 +10,6 @@
 namespace skyrank {
 namespace {
 
-Query from() { return Query::from("t"); }
-
 /// Partitions by `p`: b (rows 0, 2, 5), a (rows 1, 4), c (row 3).
 Table cities() {
   return Table(

@@ -24,6 +24,10 @@ struct Path {
   std::shared_ptr<const Result> result = nullptr;  ///< the answer, where looking for the path has given it
 };
 
+/// A query of the table that tests call "t".
+inline Query from() { return Query::from("t"); }
+inline Query skyline_of(Preference preference) { return from().prefer(std::move(preference)); }
+
 /// Returns true if queries can be answered on a GPU too, real or emulated.
 bool has_gpu();
 

@@ -7,8 +7,6 @@
 namespace skyrank {
 namespace {
 
-Query skyline_of(Preference preference) { return Query::from("t").prefer(std::move(preference)); }
-
 /// The levels that a preference gives to the rows of a table, one after another.
 void expect_order(const Preference& preference, const Table& table, const std::vector<int>& levels) {
   std::vector<std::pair<RowId, int>> expected;

@@ -8,8 +8,6 @@
 namespace skyrank {
 namespace {
 
-Query from() { return Query::from("t"); }
-
 Table hotels() {
   return Table({strings("city", {"Oslo", "Oslo", "Rome", "Rome", "Oslo"}), ints("price", {100, 80, 80, 120, 100}),
                 ints("rating", {5, 3, 4, 5, 5})});

@@ -8,12 +8,11 @@
 #include <skyrank/engine.hpp>
 
 #include "tests/build.hpp"
+#include "tests/semantics/paths.hpp"
 
 // Rules of the planner on tables that are large enough for them. (On small ones the other suites run without each.)
 namespace skyrank {
 namespace {
-
-Query from() { return Query::from("t"); }
 
 constexpr std::int64_t kRows = 150'000;  // enough for zone maps
 

@@ -59,7 +59,7 @@ UnitStatistics statistics_of_x() {
   return {Column::own("x", lowest, known), Column::own("x", highest, known), nulls};
 }
 
-const Table& table() {
+const Table& nullable_table() {
   static const Table table = whole();
   return table;
 }
@@ -67,10 +67,10 @@ const Table& table() {
 std::shared_ptr<const Source> source() {
   const auto read = [](std::size_t unit, std::span<const int>) {
     const auto begin = static_cast<std::int64_t>(unit) * kRowsOfUnit;
-    return rows_of(table(), begin, begin + kRowsOfUnit);
+    return rows_of(nullable_table(), begin, begin + kRowsOfUnit);
   };
   const auto statistics = [](int column) { return column == 0 ? std::optional(statistics_of_x()) : std::nullopt; };
-  return unit_source(rows_of(table(), 0, 0), std::vector<SourceUnit>(kUnits, SourceUnit{kRowsOfUnit}), read,
+  return unit_source(rows_of(nullable_table(), 0, 0), std::vector<SourceUnit>(kUnits, SourceUnit{kRowsOfUnit}), read,
                      statistics);
 }
 
@@ -87,7 +87,7 @@ double statistic(const PlanNode& plan, const std::string& name) {
 /// Expects the answer over the table, after reading at most `max_read` units.
 void expect_same(const Query& query, double max_read) {
   const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = ""});
-  const Result expected = engine.run(query, table());
+  const Result expected = engine.run(query, nullable_table());
   const Result found = engine.run(query, *source());
   EXPECT_EQ(found.rows, expected.rows);
   EXPECT_EQ(found.levels, expected.levels);
@@ -143,7 +143,7 @@ TEST(SourceNulls, PartialAnswersKeepThemToo) {
       parts.push_back(
           engine.partial(query, *unit_range(source(), unit, unit + 5), static_cast<RowId>(unit) * kRowsOfUnit));
     }
-    EXPECT_EQ(engine.merge(query, parts).rows, engine.run(query, table()).rows);
+    EXPECT_EQ(engine.merge(query, parts).rows, engine.run(query, nullable_table()).rows);
   }
 }
 

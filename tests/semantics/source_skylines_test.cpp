@@ -21,8 +21,8 @@
 namespace skyrank {
 namespace {
 
-constexpr std::int64_t kRows = 140'000;
-constexpr std::int64_t kRowsOfUnit = 35'000;
+constexpr std::int64_t kTableRows = 140'000;
+constexpr std::int64_t kUnitRows = 35'000;
 
 /// Returns a value as a number; NaN for NULL.
 double number(const Column& column, RowId row) {
@@ -59,8 +59,8 @@ class TableInUnits final : public Source {
  public:
   TableInUnits(Table table, bool has_zones)
       : table_(std::move(table)), has_zones_(has_zones), schema_(exec::gather(table_, {})) {
-    for (std::int64_t row = 0; row < table_.num_rows(); row += kRowsOfUnit) {
-      units_.push_back({std::min(kRowsOfUnit, table_.num_rows() - row)});
+    for (std::int64_t row = 0; row < table_.num_rows(); row += kUnitRows) {
+      units_.push_back({std::min(kUnitRows, table_.num_rows() - row)});
     }
   }
 
@@ -71,7 +71,7 @@ class TableInUnits final : public Source {
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     std::vector<RowId> rows;
     for (const std::size_t unit : units) {
-      for (std::int64_t i = 0; i < units_[unit].rows; ++i) rows.push_back(static_cast<RowId>(unit) * kRowsOfUnit + i);
+      for (std::int64_t i = 0; i < units_[unit].rows; ++i) rows.push_back(static_cast<RowId>(unit) * kUnitRows + i);
     }
     return read_rows(rows, columns);
   }
@@ -83,7 +83,7 @@ class TableInUnits final : public Source {
 
   std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override {
     if (!has_zones_ || table_.column(column).type() == Type::string) return std::nullopt;
-    const RowId begin = static_cast<RowId>(unit) * kRowsOfUnit;
+    const RowId begin = static_cast<RowId>(unit) * kUnitRows;
     return zones_of(table_.column(column), begin, begin + units_[unit].rows, 900 + 500 * column);
   }
 
@@ -100,20 +100,20 @@ class TableInUnits final : public Source {
 /// Rows in a random order, or sorted by their sum.
 Table made(bool sorted, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<float> x(kRows);
-  std::vector<double> y(kRows);
+  std::vector<float> x(kTableRows);
+  std::vector<double> y(kTableRows);
   for (auto& value : x) value = static_cast<float>(random() >> 8);
   for (auto& value : y) value = static_cast<double>(random()) / 7;
   if (sorted) {
     std::ranges::sort(x);
     std::ranges::sort(y);
-    std::shuffle(y.begin(), y.begin() + kRows / 2, random);
+    std::shuffle(y.begin(), y.begin() + kTableRows / 2, random);
   }
   std::vector<std::int32_t> stars;
   std::vector<bool> has_stars;
   std::vector<double> holes;
   std::vector<std::string> name;
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  for (std::int64_t row = 0; row < kTableRows; ++row) {
     stars.push_back(static_cast<std::int32_t>(random() % 1000));
     has_stars.push_back(random() % 100 != 0);
     holes.push_back(random() % 100 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(random()));
@@ -174,7 +174,7 @@ TEST_P(SourceSkylines, AreThoseOfTheTable) {
 
 TEST_P(SourceSkylines, ReadOnlyZonesThatKnownRowsLeave) {
   // Two threads read a unit each before anything is known. Where rows are sorted, these dominate all that follow.
-  const std::int64_t rows = GetParam() ? 2 * kRowsOfUnit : kRows;
+  const std::int64_t rows = GetParam() ? 2 * kUnitRows : kTableRows;
   EXPECT_LE(rows_of_zones(from().prefer({low("x"), low("y")})), static_cast<std::size_t>(rows));
   EXPECT_LE(rows_of_zones(from().prefer({low("x"), low("y")}).where("stars > 500")), static_cast<std::size_t>(rows));
   for (const Missing rule : {Missing::best, Missing::worst, Missing::exclude}) {

@@ -10,7 +10,6 @@
 namespace skyrank {
 namespace {
 
-Query skyline_of(Preference preference) { return Query::from("t").prefer(std::move(preference)); }
 Query ranked_by(RankTerm term) { return Query::from("t").rank_by({std::move(term)}); }
 
 TEST(Values, EveryTypeOrdersLowAndHigh) {

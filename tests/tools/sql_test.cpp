@@ -18,7 +18,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kPoints = "id,x,y\na,1,9\nb,2,7\nc,4,4\nd,5,5\ne,9,1\n";
-constexpr const char* kBatch = R"(version: 1
+constexpr const char* kPointsBatch = R"(version: 1
 tables:
   points: {file: points.csv}
 queries:
@@ -32,7 +32,7 @@ class SqlCommand : public ::testing::Test {
  protected:
   SqlCommand() {
     folder_.write("points.csv", kPoints);
-    folder_.write("batch.yaml", kBatch);
+    folder_.write("batch.yaml", kPointsBatch);
     options_.folder = folder_.path();
   }
 

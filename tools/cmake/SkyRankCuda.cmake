@@ -109,10 +109,9 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit REQUIRED)
-if(SKYRANK_OPTIMISE_CUDA)
-  # GPU code takes a fifth of the space that the default mode leaves it.
-  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
-else()
+# GPU code takes a fifth of the space that the default mode leaves it.
+add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+if(NOT SKYRANK_OPTIMISE_CUDA)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
 endif()
 set(SKYRANK_HAS_CUDA TRUE)

@@ -16,8 +16,8 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr double kMax = std::numeric_limits<double>::max();
-constexpr double kMin = std::numeric_limits<double>::denorm_min();
+constexpr double kMaxDouble = std::numeric_limits<double>::max();
+constexpr double kMinDouble = std::numeric_limits<double>::denorm_min();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ExactSum sum_of(std::span<const double> values) {
@@ -44,22 +44,22 @@ TEST(ExactSum, RoundsOnce) {
   EXPECT_EQ(total({1.0, 1e100, 1.0, -1e100}), 2.0);
   // Half of the last place goes to the even neighbour, and a bit more to the one above.
   EXPECT_EQ(total({1.0, 0x1p-53}), 1.0);
-  EXPECT_EQ(total({1.0, 0x1p-53, kMin}), 1.0 + 0x1p-52);
-  EXPECT_EQ(total({-1.0, -0x1p-53, -kMin}), -1.0 - 0x1p-52);
+  EXPECT_EQ(total({1.0, 0x1p-53, kMinDouble}), 1.0 + 0x1p-52);
+  EXPECT_EQ(total({-1.0, -0x1p-53, -kMinDouble}), -1.0 - 0x1p-52);
   EXPECT_EQ(total({1.0 + 0x1p-52, 0x1p-53}), 1.0 + 0x1p-51);
 }
 
 TEST(ExactSum, HoldsAllFloats) {
-  EXPECT_EQ(total({kMax, kMax, -kMax}), kMax);
-  EXPECT_EQ(total({kMax, kMin, kMax, -kMax, -kMax}), kMin);
-  EXPECT_EQ(total({kMax, kMax}), kInfinity);
-  EXPECT_EQ(total({-kMax, -kMax, kMin}), -kInfinity);
-  EXPECT_EQ(total({kMin, kMin, kMin}), 3 * kMin);
-  EXPECT_EQ(total({0x1p-1022, -kMin}), 0x1p-1022 - kMin);
+  EXPECT_EQ(total({kMaxDouble, kMaxDouble, -kMaxDouble}), kMaxDouble);
+  EXPECT_EQ(total({kMaxDouble, kMinDouble, kMaxDouble, -kMaxDouble, -kMaxDouble}), kMinDouble);
+  EXPECT_EQ(total({kMaxDouble, kMaxDouble}), kInfinity);
+  EXPECT_EQ(total({-kMaxDouble, -kMaxDouble, kMinDouble}), -kInfinity);
+  EXPECT_EQ(total({kMinDouble, kMinDouble, kMinDouble}), 3 * kMinDouble);
+  EXPECT_EQ(total({0x1p-1022, -kMinDouble}), 0x1p-1022 - kMinDouble);
 }
 
 TEST(ExactSum, KnowsInfinitiesAndNan) {
-  EXPECT_EQ(total({1.0, kInfinity, -kMax}), kInfinity);
+  EXPECT_EQ(total({1.0, kInfinity, -kMaxDouble}), kInfinity);
   EXPECT_EQ(total({-kInfinity, 1.0}), -kInfinity);
   EXPECT_TRUE(std::isnan(total({kInfinity, -kInfinity})));
   EXPECT_TRUE(std::isnan(total({kInfinity, std::nan("")})));
@@ -109,7 +109,7 @@ TEST(ExactSum, OpposedValuesLeaveWhatIsBetween) {
 TEST(ExactSum, TravelsAsText) {
   EXPECT_EQ(sum_of(std::vector{0.0}).text(), "0");
   EXPECT_EQ(sum_of(std::vector{-31.0 / 8}).text(), "-1fp-3");
-  EXPECT_EQ(sum_of(std::vector{kMin}).text(), "1p-1074");
+  EXPECT_EQ(sum_of(std::vector{kMinDouble}).text(), "1p-1074");
   EXPECT_EQ(sum_of(std::vector{0x1p100, 0x1p-20}).text(), "1000000000000000000000000000001p-20");
   std::mt19937_64 random(3);
   for (int round = 0; round < 300; ++round) {

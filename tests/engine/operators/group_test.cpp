@@ -18,9 +18,8 @@ namespace {
 using Ids = std::vector<RowId>;
 using Function = Aggregate::Function;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMinInteger = std::numeric_limits<std::int64_t>::min();
 
 /// Groups by the column `g` through the binder, so that types are those a query gets.
 Grouped group_by_g(const Table& table, std::vector<Aggregate> aggregates) {
@@ -114,7 +113,7 @@ TEST(Group, ExtremesKeepTheType) {
 TEST(Group, ExtremesOfEveryKind) {
   EXPECT_EQ(value_over(Column::own<std::uint64_t>("x", {1, ~std::uint64_t{0}}), Function::max),
             Value(~std::uint64_t{0}));
-  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMin, kMax}), Function::min), Value(kMin));
+  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMinInteger, kMaxInteger}), Function::min), Value(kMinInteger));
   EXPECT_EQ(value_over(Column::own<Date>("x", {{3}, {-5}}), Function::min), Value(Date{-5}));
   EXPECT_EQ(value_over(Column::own("x", std::vector<bool>{false, true}), Function::max), Value(true));
   EXPECT_EQ(value_over(Column::own<float>("x", {0.1F, 0.5F}), Function::min), Value(static_cast<double>(0.1F)));
@@ -125,7 +124,7 @@ TEST(Group, ExtremesOfEqualValuesAreTheFirst) {
 }
 
 TEST(Group, SumsOfIntegersAreExact) {
-  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMax, 1, -1}), Function::sum), Value(kMax))
+  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMaxInteger, 1, -1}), Function::sum), Value(kMaxInteger))
       << "what overflows on the way but not in the end is no overflow";
   EXPECT_EQ(value_over(Column::own<std::uint64_t>("x", {~std::uint64_t{0} - 1, 1}), Function::sum),
             Value(~std::uint64_t{0}));
@@ -134,12 +133,14 @@ TEST(Group, SumsOfIntegersAreExact) {
 }
 
 TEST(Group, AveragesOfLargeIntegersDoNotOverflow) {
-  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMax, kMax}), Function::avg), Value(static_cast<double>(kMax)));
+  EXPECT_EQ(value_over(Column::own<std::int64_t>("x", {kMaxInteger, kMaxInteger}), Function::avg),
+            Value(static_cast<double>(kMaxInteger)));
   EXPECT_EQ(value_over(Column::own<std::uint8_t>("x", {1, 2}), Function::avg), Value(1.5));
 }
 
 TEST(Group, AnOverflowNamesTheFirstRowOfTheGroup) {
-  const Table table({Column::own<std::int64_t>("g", {1, 2, 1, 2}), Column::own<std::int64_t>("x", {1, kMax, 1, 1})});
+  const Table table(
+      {Column::own<std::int64_t>("g", {1, 2, 1, 2}), Column::own<std::int64_t>("x", {1, kMaxInteger, 1, 1})});
   try {
     group_by_g(table, {sum("s", "x")});
     FAIL() << "the overflow went through";
@@ -175,7 +176,7 @@ TEST(Group, LargeGroupsAgreeWithALoop) {
   std::vector<std::int64_t> groups;
   std::vector<std::int64_t> numbers;
   std::vector<std::int64_t> sums(3);
-  std::vector<std::int64_t> lowest(3, kMax);
+  std::vector<std::int64_t> lowest(3, kMaxInteger);
   for (int i = 0; i < 100'000; ++i) {
     groups.push_back(i < 3 ? i : random.below(3));  // in order of first rows: 0, 1, 2
     numbers.push_back(random.below(1'000'000) - 500'000);
@@ -285,7 +286,7 @@ TEST(Group, HashingChangesNoAggregate) {
       }
     }
   }
-  std::fill(x.begin() + kSkewedRows / 2, x.end(), kMax);
+  std::fill(x.begin() + kSkewedRows / 2, x.end(), kMaxInteger);
   const Table overflowing({Column::own("g", g), Column::own("x", x)});
   const query::BoundQuery sums = bound_sum(overflowing, {sum("s", "x")});
   std::vector<std::string> messages;

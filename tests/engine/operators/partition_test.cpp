@@ -8,7 +8,7 @@
 namespace skyrank::exec {
 namespace {
 
-using Ids = Vector<std::int64_t>;
+using Integers = Vector<std::int64_t>;
 
 TEST(Partition, OneSegmentIsTheIdentity) {
   const Segments segments = one_segment(3);
@@ -21,8 +21,8 @@ TEST(Partition, InOrderOfFirstRowsAndAscendingWithin) {
   const Table table({text_column("city", {"Oslo", "Aarhus", "Oslo", "Bergen", "Aarhus"})});
   const std::vector<int> columns{0};
   const Segments segments = partition(table, columns, all_rows(table));
-  EXPECT_EQ(segments.bounds, (Ids{0, 2, 4, 5}));
-  EXPECT_EQ(segments.order, (Ids{0, 2, 1, 4, 3}));
+  EXPECT_EQ(segments.bounds, (Integers{0, 2, 4, 5}));
+  EXPECT_EQ(segments.order, (Integers{0, 2, 1, 4, 3}));
 }
 
 TEST(Partition, NoRowsMakeNoSegments) {
@@ -42,7 +42,8 @@ TEST(Partition, AMillionSegmentsOfOneRow) {
 }
 
 TEST(SegmentTasks, CoverAllSegmentsInOrder) {
-  for (const Ids& bounds : {Ids{0}, Ids{0, 0}, Ids{0, 5}, Ids{0, 100'000, 100'001, 100'002, 300'000}}) {
+  for (const Integers& bounds :
+       {Integers{0}, Integers{0, 0}, Integers{0, 5}, Integers{0, 100'000, 100'001, 100'002, 300'000}}) {
     std::int64_t next = 0;
     for (const SegmentTask& task : segment_tasks(bounds)) {
       EXPECT_EQ(task.begin, next);
@@ -54,7 +55,7 @@ TEST(SegmentTasks, CoverAllSegmentsInOrder) {
 }
 
 TEST(SegmentTasks, PutSmallSegmentsTogether) {
-  Ids bounds(100'001);
+  Integers bounds(100'001);
   std::iota(bounds.begin(), bounds.end(), 0);
   const std::size_t tasks = segment_tasks(bounds).size();
   EXPECT_GT(tasks, 8U);

@@ -40,7 +40,7 @@ Ids expected(const std::vector<std::int64_t>& partitions, const std::vector<Key>
 }
 
 /// Sanitizers see nothing new in other numbers of threads.
-const std::vector<int> kThreads = tests::kSanitized ? std::vector{3} : std::vector{1, 2, 3, 4};
+const std::vector<int> kThreadCounts = tests::kSanitized ? std::vector{3} : std::vector{1, 2, 3, 4};
 
 template <class Key>
 void expect_answers(const std::vector<std::int64_t>& partitions, const std::vector<Key>& keys) {
@@ -52,7 +52,7 @@ void expect_answers(const std::vector<std::int64_t>& partitions, const std::vect
       const Window window{offset, limit, ties};
       ASSERT_TRUE(keeps_best_in_order(window));
       const Ids answer = expected(partitions, keys, window);
-      for (const int threads : kThreads) {
+      for (const int threads : kThreadCounts) {
         for (const Numbering numbering : {Numbering::by_values, Numbering::by_hashing}) {
           const PartitionAnswer found = with_threads(threads, [&] {
             const Rows rows = all_rows(table);

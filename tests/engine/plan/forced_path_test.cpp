@@ -15,14 +15,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-Table points() {
+Table small_table() {
   return Table({Column::own("x", std::vector<float>{1, 2, 3}), Column::own("y", std::vector<float>{3, 2, 1})});
 }
 
-Query from() { return Query::from("t"); }
-Query skyline() { return from().prefer({low("x"), low("y")}); }
-Query ranking() { return from().rank_by({low("x")}).limit(2); }
-Query groups() { return from().group_by({"x"}).aggregate({count("n")}); }
+Query from_small() { return Query::from("t"); }
+Query small_skyline() { return from_small().prefer({low("x"), low("y")}); }
+Query ranking() { return from_small().rank_by({low("x")}).limit(2); }
+Query groups() { return from_small().group_by({"x"}).aggregate({count("n")}); }
 
 Using algorithms(std::vector<std::string> names) { return {.algorithms = std::move(names), .parameters = {}}; }
 Using parameter(const std::string& name, std::int64_t value) {
@@ -35,24 +35,24 @@ std::string refusal(Query query, const Using& path) {
   query.using_path(path);
   std::string message;
   try {
-    engine.check(query, points());
+    engine.check(query, small_table());
   } catch (const BindError& error) {
     message = error.message();
   }
   if (message.empty()) {
-    engine.run(query, points());
+    engine.run(query, small_table());
   } else {
-    EXPECT_THROW(engine.run(query, points()), BindError);
+    EXPECT_THROW(engine.run(query, small_table()), BindError);
   }
   return message;
 }
 
 TEST(ForcedPath, AnAlgorithmNeedsAPartOfTheQueryThatCanUseIt) {
-  EXPECT_EQ(refusal(skyline(), algorithms({"bnl"})), "");
+  EXPECT_EQ(refusal(small_skyline(), algorithms({"bnl"})), "");
   EXPECT_EQ(refusal(ranking(), algorithms({"heap"})), "");
-  EXPECT_EQ(refusal(skyline().rank_by({low("x")}), algorithms({"bnl", "heap"})), "");
+  EXPECT_EQ(refusal(small_skyline().rank_by({low("x")}), algorithms({"bnl", "heap"})), "");
   EXPECT_THAT(
-      refusal(skyline(), algorithms({"heap"})),
+      refusal(small_skyline(), algorithms({"heap"})),
       AllOf(StartsWith("'using': 'heap' is a top-k algorithm, for 'rank_by', which the query does not have; the "
                        "query takes bnl, sfs, "),
             Not(HasSubstr("nth-element"))));
@@ -64,16 +64,16 @@ TEST(ForcedPath, AnAlgorithmNeedsAPartOfTheQueryThatCanUseIt) {
 
 TEST(ForcedPath, OneThatIsOfUseDoesNotExcuseAnother) {
   EXPECT_THAT(refusal(ranking(), algorithms({"heap", "bnl"})), HasSubstr("'bnl' is a skyline algorithm"));
-  EXPECT_THAT(refusal(skyline(), algorithms({"sfs", "heap"})), HasSubstr("'heap' is a top-k algorithm"));
+  EXPECT_THAT(refusal(small_skyline(), algorithms({"sfs", "heap"})), HasSubstr("'heap' is a top-k algorithm"));
 }
 
 TEST(ForcedPath, LevelsPartitionsAndGroupsPoseNoOtherProblem) {
-  for (Query query : {skyline().levels(2), skyline().at_least(2), skyline().partition_by({"x"}), skyline().limit(1),
-                      groups().prefer({low("n"), low("x")})}) {
+  for (Query query : {small_skyline().levels(2), small_skyline().at_least(2), small_skyline().partition_by({"x"}),
+                      small_skyline().limit(1), groups().prefer({low("n"), low("x")})}) {
     EXPECT_EQ(refusal(query, algorithms({"bnl"})), "");
     EXPECT_THAT(refusal(query, algorithms({"heap"})), HasSubstr("'rank_by', which the query does not have"));
   }
-  for (Query query : {from().rank_by({low("x")}), ranking().partition_by({"y"}), groups().rank_by({high("n")})}) {
+  for (Query query : {from_small().rank_by({low("x")}), ranking().partition_by({"y"}), groups().rank_by({high("n")})}) {
     EXPECT_EQ(refusal(query, algorithms({"heap"})), "");
     EXPECT_THAT(refusal(query, algorithms({"bnl"})), HasSubstr("'prefer', which the query does not have"));
   }
@@ -82,8 +82,8 @@ TEST(ForcedPath, LevelsPartitionsAndGroupsPoseNoOtherProblem) {
 }
 
 TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
-  EXPECT_EQ(refusal(skyline(), parameter("block", 64)), "");
-  EXPECT_EQ(refusal(skyline().rank_by({low("x")}), parameter("block", 64)), "");
+  EXPECT_EQ(refusal(small_skyline(), parameter("block", 64)), "");
+  EXPECT_EQ(refusal(small_skyline().rank_by({low("x")}), parameter("block", 64)), "");
   EXPECT_THAT(refusal(ranking(), parameter("block", 64)),
               StartsWith("'using': parameter 'block' belongs to sfs; 'sfs' is a skyline algorithm, for 'prefer', which "
                          "the query does not have; the query takes "));
@@ -92,14 +92,14 @@ TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
             "does not have; the query takes none");
   Using both = algorithms({"heap"});
   both.parameters["block"] = 64;
-  EXPECT_EQ(refusal(skyline().rank_by({low("x")}), both), "heap has no parameter 'block'");
+  EXPECT_EQ(refusal(small_skyline().rank_by({low("x")}), both), "heap has no parameter 'block'");
 }
 
 TEST(ForcedPath, TheErrorStandsWhereTheNameDoes) {
   Using heap = algorithms({"heap"});
   heap.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
   try {
-    check_forced(skyline().using_path(heap));
+    check_forced(small_skyline().using_path(heap));
     FAIL();
   } catch (const BindError& error) {
     EXPECT_EQ(to_string(error.location()), "batch.yaml:7:24");

@@ -15,9 +15,6 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-constexpr auto k4 = KeyWidth::bytes4;
-constexpr auto k8 = KeyWidth::bytes8;
-
 using Settings = std::map<std::string, std::int64_t, std::less<>>;
 
 class DrTopK : public testing::Test {

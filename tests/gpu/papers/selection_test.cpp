@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/gpu/topk_runs.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -19,22 +20,6 @@
 // Promises of single selection algorithms of the papers: how much they read and write, and their limits.
 namespace skyrank::kernels::tests {
 namespace {
-
-constexpr auto k4 = KeyWidth::bytes4;
-constexpr auto k8 = KeyWidth::bytes8;
-
-using Settings = std::map<std::string, std::int64_t, std::less<>>;
-
-const TopKAlgorithm& algorithm_named(std::string_view name) {
-  for (const TopKAlgorithm* const algorithm : cuda::topk_algorithms()) {
-    if (algorithm->name == name) return *algorithm;
-  }
-  throw std::out_of_range(std::string(name));
-}
-
-TopKSolution run(const TopKAlgorithm& algorithm, const TopKProblem& problem, const Settings& settings = {}) {
-  return algorithm.run(problem, {algorithm.parameters, settings}, {.count_work = true, .stop = {}});
-}
 
 using SelectionOnGpu = skyrank::gpu_testing::GpuTest;
 

@@ -13,19 +13,19 @@ namespace {
 using kernels::KeyWidth;
 using kernels::TopKShape;
 
-TopKShape topk(std::size_t n, std::size_t k, std::vector<KeyWidth> widths = {KeyWidth::bytes4}) {
+TopKShape shape(std::size_t n, std::size_t k, std::vector<KeyWidth> widths = {KeyWidth::bytes4}) {
   return {.n = n, .k = k, .widths = std::move(widths), .ties = kernels::TieRule::first};
 }
 
 TEST(GpuParameters, SubrangesFollowRule4) {
   // dr-topk-alpha-h200-2026-11-21.csv: one more or less is within 2 % of the best.
-  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 20)).at("alpha")), 7, 1);
-  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", topk(1u << 29, 1u << 24)).at("alpha")), 4, 1);
-  EXPECT_EQ(cheapest("cuda-dr-topk", topk(1u << 29, 1024), {}, {{"alpha", 6}}).at("alpha"), 6);
+  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", shape(1u << 29, 1u << 20)).at("alpha")), 7, 1);
+  EXPECT_NEAR(static_cast<double>(cheapest("cuda-dr-topk", shape(1u << 29, 1u << 24)).at("alpha")), 4, 1);
+  EXPECT_EQ(cheapest("cuda-dr-topk", shape(1u << 29, 1024), {}, {{"alpha", 6}}).at("alpha"), 6);
 }
 
 TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
-  for (const auto& values : priced_parameters("cuda-bitonic", topk(1u << 26, 256, {KeyWidth::bytes8}))) {
+  for (const auto& values : priced_parameters("cuda-bitonic", shape(1u << 26, 256, {KeyWidth::bytes8}))) {
     EXPECT_LE(values.at("elements"), 16);
   }
 }
@@ -34,18 +34,18 @@ TEST(GpuParameters, ThreadsOfLongKeysHaveFewElements) {
 TEST(GpuParameters, LongDigitsOfSharedBitsAndEitherOfFewRows) {
   const auto seconds = [&](std::int64_t bits) {
     const Machine machine{.cuda = true};
-    return seconds_of(cost_of("cuda-radix-select", topk(1u << 20, 100), machine, {}, {{"digit_bits", bits}}));
+    return seconds_of(cost_of("cuda-radix-select", shape(1u << 20, 100), machine, {}, {{"digit_bits", bits}}));
   };
   EXPECT_NEAR(seconds(8) / seconds(11), 1, 0.05);
   Statistics equal;
   equal.sample = 1024;
   equal.quantiles.assign(9, 7);
-  EXPECT_EQ(cheapest("cuda-radix-select", topk(1u << 29, 100), equal).at("digit_bits"), 11);
+  EXPECT_EQ(cheapest("cuda-radix-select", shape(1u << 29, 100), equal).at("digit_bits"), 11);
 }
 
 TEST(GpuParameters, SurerPivotsWhereTheMiddleIsSmall) {
-  const auto few = cheapest("cuda-randomized", topk(1u << 29, 32)).at("probability");
-  const auto half = cheapest("cuda-randomized", topk(1u << 29, 1u << 28)).at("probability");
+  const auto few = cheapest("cuda-randomized", shape(1u << 29, 32)).at("probability");
+  const auto half = cheapest("cuda-randomized", shape(1u << 29, 1u << 28)).at("probability");
   EXPECT_GE(few, half);
 }
 

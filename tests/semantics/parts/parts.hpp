@@ -11,6 +11,12 @@
 // Tables in parts, for the tests of partial answers.
 namespace skyrank {
 
+/// An engine that answers on one thread of the CPU.
+inline const Engine& sequential_engine() {
+  static const Engine engine({.threads = 1, .device = DeviceChoice::cpu});
+  return engine;
+}
+
 /// Returns the rows [begin, end) of a table.
 inline Table rows_of(const Table& table, RowId begin, RowId end) {
   std::vector<RowId> rows(static_cast<std::size_t>(end - begin));

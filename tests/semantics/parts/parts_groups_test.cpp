@@ -15,11 +15,6 @@
 namespace skyrank {
 namespace {
 
-const Engine& engine() {
-  static const Engine one({.threads = 1, .device = DeviceChoice::cpu});
-  return one;
-}
-
 Table sales() {
   return Table({Column::own("shop", std::vector<std::string>{"b", "a", "b", "a", "c"}),
                 Column::own("price", std::vector<double>{1e100, 2.5, 1, 0.5, 3}, {true, true, true, true, false}),
@@ -32,7 +27,7 @@ Query of_shops() {
 }
 
 TEST(PartsGroups, KeepARowForEachGroup) {
-  const Partial part = engine().partial(of_shops(), sales(), 10);
+  const Partial part = sequential_engine().partial(of_shops(), sales(), 10);
   EXPECT_EQ(part.rows(), (std::vector<RowId>{10, 11, 14}));
   const Table& columns = part.columns();
   EXPECT_EQ(columns.column("state.0.count").value(0), Value(std::int64_t{2}));
@@ -57,15 +52,15 @@ std::string text_of(const Table& table) {
 }
 
 void expect_law(const Query& query, const Table& table) {
-  const Result expected = engine().run(query, table);
+  const Result expected = sequential_engine().run(query, table);
   for (RowId first = 0; first <= table.num_rows(); ++first) {
     for (RowId second = first; second <= table.num_rows(); ++second) {
       std::vector<Partial> parts;
-      for (const Partial& part : partials_of(engine(), query, table, {first, second})) {
+      for (const Partial& part : partials_of(sequential_engine(), query, table, {first, second})) {
         parts.push_back(through_arrow(part));
       }
-      const Partial ends = engine().merge_partials(query, {parts[2], parts[0]});
-      const Result found = engine().merge(query, {ends, parts[1]});
+      const Partial ends = sequential_engine().merge_partials(query, {parts[2], parts[0]});
+      const Result found = sequential_engine().merge(query, {ends, parts[1]});
       EXPECT_EQ(found.rows, expected.rows) << first << " " << second;
       EXPECT_EQ(text_of(found.table), text_of(expected.table)) << first << " " << second;
     }
@@ -97,20 +92,20 @@ TEST(PartsGroups, ExtremesAreThoseOfTheFirstRow) {
 TEST(PartsGroups, NameStatesApartFromColumns) {
   const Table table({ints("state.0.count", {1, 1, 2}), ints("x", {1, 2, 3})});
   const Query query = Query::from("t").group_by({"`state.0.count`"}).aggregate({count("n"), sum("s", "x")});
-  EXPECT_TRUE(engine().partial(query, table, 0).columns().find("state_.0.count"));
+  EXPECT_TRUE(sequential_engine().partial(query, table, 0).columns().find("state_.0.count"));
   expect_law(query, table);
 }
 
 /// Expects that merging refuses a partial answer with another column in one place, with all the words in its message.
 void expect_refused(const std::string& place, const Column& other, const std::vector<std::string>& words) {
-  const Partial part = engine().partial(of_shops(), sales(), 0);
+  const Partial part = sequential_engine().partial(of_shops(), sales(), 0);
   std::vector<Column> columns = part.columns().columns();
   columns.at(static_cast<std::size_t>(*part.columns().find(place))) = other;
   const Partial damaged(part.fingerprint(), part.covers(), part.rows(), Table(std::move(columns)));
   for (const bool whole : {true, false}) {
     try {
-      whole ? static_cast<void>(engine().merge(of_shops(), {damaged}))
-            : static_cast<void>(engine().merge_partials(of_shops(), {damaged}));
+      whole ? static_cast<void>(sequential_engine().merge(of_shops(), {damaged}))
+            : static_cast<void>(sequential_engine().merge_partials(of_shops(), {damaged}));
       ADD_FAILURE() << "no error";
     } catch (const DataError& error) {
       for (const std::string& word : words) {
@@ -137,11 +132,11 @@ TEST(PartsGroups, RefuseDamagedStates) {
 
 TEST(PartsGroups, RefuseSumsThatAreTooLargeForTheirCount) {
   const Query query = Query::from("t").group_by({"g"}).aggregate({sum("s", "x")});
-  const Partial part = engine().partial(query, Table({ints("g", {1}), ints("x", {1})}), 0);
+  const Partial part = sequential_engine().partial(query, Table({ints("g", {1}), ints("x", {1})}), 0);
   const auto merge = [&](std::int64_t count, const std::string& text) {
     const Table table({part.columns().column("g"), part.columns().column("x"), ints("state.0.count", {count}),
                        Column::own("state.0.sum", std::vector<std::string>{text})});
-    return engine().merge(query, {Partial(part.fingerprint(), part.covers(), part.rows(), table)});
+    return sequential_engine().merge(query, {Partial(part.fingerprint(), part.covers(), part.rows(), table)});
   };
   EXPECT_EQ(merge(3, "-1f").table.column("s").value(0), Value(std::int64_t{-31}));
   EXPECT_THROW(merge(3, std::string(33, 'f')), DataError);
@@ -153,7 +148,7 @@ TEST(PartsGroups, RefuseSumsThatAreTooLargeForTheirCount) {
 TEST(PartsGroups, RefusePartialAnswersWithoutStates) {
   const Query query = Query::from("t").group_by({"g"}).aggregate({sum("s", "x")});
   const Table rows({ints("g", {1}), ints("x", {1})});
-  EXPECT_THROW(engine().merge(query, {Partial(fingerprint_of(query), {{0, 1}}, {0}, rows)}), DataError);
+  EXPECT_THROW(sequential_engine().merge(query, {Partial(fingerprint_of(query), {{0, 1}}, {0}, rows)}), DataError);
 }
 
 }  // namespace

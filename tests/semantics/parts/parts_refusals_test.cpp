@@ -17,11 +17,6 @@
 namespace skyrank {
 namespace {
 
-const Engine& engine() {
-  static const Engine one({.threads = 1, .device = DeviceChoice::cpu});
-  return one;
-}
-
 /// Expects an error of type E with all the words in its message.
 template <class E>
 void expect_refused(const std::function<void()>& f, const std::vector<std::string>& words) {
@@ -41,12 +36,12 @@ Table six() { return numbers({5, 3, 9, 1, 7, 3}); }
 
 Query lowest_two() { return Query::from("t").rank_by({low("x")}).limit(2); }
 
-std::vector<Partial> halves(const Query& query) { return partials_of(engine(), query, six(), {3}); }
+std::vector<Partial> halves(const Query& query) { return partials_of(sequential_engine(), query, six(), {3}); }
 
 // ---- What is kept ----
 
 TEST(PartsKept, RowsOfARankingWithIdsOfTheWhole) {
-  const Partial part = engine().partial(lowest_two(), six(), 100);
+  const Partial part = sequential_engine().partial(lowest_two(), six(), 100);
   EXPECT_EQ(part.rows(), (std::vector<RowId>{101, 103}));
   EXPECT_EQ(part.covers(), (std::vector<RowRange>{{100, 106}}));
   EXPECT_EQ(part.columns().num_rows(), 2);
@@ -55,8 +50,8 @@ TEST(PartsKept, RowsOfARankingWithIdsOfTheWhole) {
 
 TEST(PartsKept, RowsAtAnOffset) {
   const Query query = lowest_two().offset(2);
-  EXPECT_EQ(engine().partial(query, six(), 0).rows(), (std::vector<RowId>{0, 1, 3, 5}));
-  EXPECT_EQ(engine().merge(query, halves(query)).rows, engine().run(query, six()).rows);
+  EXPECT_EQ(sequential_engine().partial(query, six(), 0).rows(), (std::vector<RowId>{0, 1, 3, 5}));
+  EXPECT_EQ(sequential_engine().merge(query, halves(query)).rows, sequential_engine().run(query, six()).rows);
 }
 
 // A row of a deep level of its part can be in the first levels that hold enough rows of the whole.
@@ -64,9 +59,9 @@ TEST(PartsKept, LevelsThatAtLeastNeedsInTheWhole) {
   const Table table({Column::own("x", std::vector<std::int64_t>{1, 2, 3, 4, 0, 0}),
                      Column::own("y", std::vector<std::int64_t>{4, 3, 2, 5, 3, 4})});
   const Query query = Query::from("t").prefer({low("x"), low("y")}).at_least(3);
-  const Result expected = engine().run(query, table);
+  const Result expected = sequential_engine().run(query, table);
   for (RowId cut = 0; cut <= table.num_rows(); ++cut) {
-    const Result found = engine().merge(query, partials_of(engine(), query, table, {cut}));
+    const Result found = sequential_engine().merge(query, partials_of(sequential_engine(), query, table, {cut}));
     EXPECT_EQ(found.rows, expected.rows) << cut;
     EXPECT_EQ(found.levels, expected.levels) << cut;
   }
@@ -76,23 +71,24 @@ TEST(PartsKept, PartitionsInTheOrderOfRowsThatAreInNoAnswer) {
   const Table table({Column::own("city", std::vector<std::string>{"Oslo", "Bergen", "Oslo", "Bergen"}),
                      Column::own("price", std::vector<std::int64_t>{9, 1, 2, 8})});
   const Query query = Query::from("t").partition_by({"city"}).rank_by({low("price")}).limit(1);
-  EXPECT_EQ(engine().merge(query, partials_of(engine(), query, table, {2})).rows, (std::vector<RowId>{2, 1}));
+  EXPECT_EQ(sequential_engine().merge(query, partials_of(sequential_engine(), query, table, {2})).rows,
+            (std::vector<RowId>{2, 1}));
 }
 
 TEST(PartsKept, NothingOfEmptyParts) {
   const Query query = lowest_two();
-  const Result found = engine().merge(query, partials_of(engine(), query, six(), {0, 0, 6, 6}));
+  const Result found = sequential_engine().merge(query, partials_of(sequential_engine(), query, six(), {0, 0, 6, 6}));
   EXPECT_EQ(found.rows, (std::vector<RowId>{3, 1}));
-  const Partial empty = engine().partial(query, numbers({}), 7);
+  const Partial empty = sequential_engine().partial(query, numbers({}), 7);
   EXPECT_TRUE(empty.covers().empty());
-  EXPECT_EQ(engine().merge(query, {empty}).table.num_rows(), 0);
+  EXPECT_EQ(sequential_engine().merge(query, {empty}).table.num_rows(), 0);
 }
 
 TEST(PartsKept, RowsOfQueriesThatReadNoColumn) {
   const Query query = Query::from("t").rank_by({low("1 + 1")}).limit(2).select({"row"});
   std::vector<Partial> parts;
   for (const Partial& part : halves(query)) parts.push_back(through_arrow(part));
-  EXPECT_EQ(engine().merge(query, parts).rows, (std::vector<RowId>{0, 1}));
+  EXPECT_EQ(sequential_engine().merge(query, parts).rows, (std::vector<RowId>{0, 1}));
 }
 
 /// Six rows in three units, and which columns and units were read.
@@ -109,29 +105,29 @@ struct Units {
 TEST(PartsKept, RowsOfSourcesWithColumnsThatAreReadForThemAlone) {
   Units units;
   const Query query = lowest_two().select({"y", "row"});
-  const Partial last = engine().partial(query, *unit_range(units.source, 1, 3), 102);
+  const Partial last = sequential_engine().partial(query, *unit_range(units.source, 1, 3), 102);
   EXPECT_EQ(last.rows(), (std::vector<RowId>{103, 105}));
   EXPECT_EQ(last.covers(), (std::vector<RowRange>{{102, 106}}));
   EXPECT_EQ(last.columns().column("y").value(1), Value(std::int64_t{5}));
   for (const std::string& read : units.reads) EXPECT_NE(read.front(), '0') << read;
-  const Partial first = engine().partial(query, *unit_range(units.source, 0, 1), 100);
-  EXPECT_EQ(engine().merge(query, {last, first}).rows, (std::vector<RowId>{103, 101}));
+  const Partial first = sequential_engine().partial(query, *unit_range(units.source, 0, 1), 100);
+  EXPECT_EQ(sequential_engine().merge(query, {last, first}).rows, (std::vector<RowId>{103, 101}));
 }
 
 TEST(PartsKept, NothingOfSourcesWithoutUnits) {
   for (const Query& query : {lowest_two(), Query::from("t").group_by({"x"}).aggregate({count("n")})}) {
     Units units;
-    const Partial none = engine().partial(query, *unit_range(units.source, 2, 2), 4);
+    const Partial none = sequential_engine().partial(query, *unit_range(units.source, 2, 2), 4);
     EXPECT_TRUE(none.covers().empty());
-    EXPECT_EQ(engine().merge(query, {none}).table.num_rows(), 0);
+    EXPECT_EQ(sequential_engine().merge(query, {none}).table.num_rows(), 0);
     EXPECT_TRUE(units.reads.empty());
   }
 }
 
 TEST(PartsKept, RowsThatMoveWithTheExtremesOfGroups) {
   const Query query = Query::from("t").group_by({"x"}).aggregate({min("least", "x"), count("n")});
-  const Partial moved_on = moved(query, engine().partial(query, six(), 0), 1000);
-  const Partial placed = engine().partial(query, six(), 1000);
+  const Partial moved_on = moved(query, sequential_engine().partial(query, six(), 0), 1000);
+  const Partial placed = sequential_engine().partial(query, six(), 1000);
   EXPECT_EQ(moved_on.rows(), placed.rows());
   EXPECT_EQ(moved_on.covers(), placed.covers());
   for (int c = 0; c < placed.columns().num_columns(); ++c) {
@@ -143,11 +139,11 @@ TEST(PartsKept, RowsThatMoveWithTheExtremesOfGroups) {
 
 // Rows that are missing from all parts are no rows of the answer.
 TEST(PartsKept, NothingOfPartsThatAreMissing) {
-  const std::vector<Partial> all = partials_of(engine(), lowest_two(), six(), {2, 4});
-  EXPECT_EQ(engine().merge(lowest_two(), {all[0], all[2]}).rows, (std::vector<RowId>{1, 5}));
-  const Partial ends = engine().merge_partials(lowest_two(), {all[2], all[0]});
+  const std::vector<Partial> all = partials_of(sequential_engine(), lowest_two(), six(), {2, 4});
+  EXPECT_EQ(sequential_engine().merge(lowest_two(), {all[0], all[2]}).rows, (std::vector<RowId>{1, 5}));
+  const Partial ends = sequential_engine().merge_partials(lowest_two(), {all[2], all[0]});
   EXPECT_EQ(ends.covers(), (std::vector<RowRange>{{0, 2}, {4, 6}}));
-  const Partial whole = engine().merge_partials(lowest_two(), {ends, all[1]});
+  const Partial whole = sequential_engine().merge_partials(lowest_two(), {ends, all[1]});
   EXPECT_EQ(whole.covers(), (std::vector<RowRange>{{0, 6}}));
   EXPECT_EQ(whole.rows(), (std::vector<RowId>{1, 3}));
 }
@@ -156,10 +152,11 @@ TEST(PartsKept, NothingOfPartsThatAreMissing) {
 
 /// Expects the error over the whole from parts of any size too.
 void expect_same_error(const Query& query, const Table& table, const std::string& row) {
-  const auto whole = [&] { engine().run(query, table); };
+  const auto whole = [&] { sequential_engine().run(query, table); };
   expect_refused<DataError>(whole, {row});
   for (RowId cut = 0; cut <= table.num_rows(); ++cut) {
-    expect_refused<DataError>([&] { engine().merge(query, partials_of(engine(), query, table, {cut})); }, {row});
+    expect_refused<DataError>(
+        [&] { sequential_engine().merge(query, partials_of(sequential_engine(), query, table, {cut})); }, {row});
   }
 }
 
@@ -182,15 +179,16 @@ TEST(PartsErrors, NameTheFirstRowOfAGroupThatOverflows) {
 }
 
 TEST(PartsErrors, AreThoseOfRunForTheQuery) {
-  expect_refused<BindError>([] { engine().partial(lowest_two().select({"z"}), six(), 0); }, {"'z'"});
-  expect_refused<QueryError>([] { engine().partial(Query::from("t"), six(), 0); }, {"asks for nothing"});
+  expect_refused<BindError>([] { sequential_engine().partial(lowest_two().select({"z"}), six(), 0); }, {"'z'"});
+  expect_refused<QueryError>([] { sequential_engine().partial(Query::from("t"), six(), 0); }, {"asks for nothing"});
 }
 
 TEST(PartsErrors, RefuseImpossiblePlaces) {
   for (const RowId first : {RowId{-1}, kMaxInt64, kMaxInt64 - 5}) {
-    expect_refused<DataError>([&] { engine().partial(lowest_two(), six(), first); }, {std::to_string(first)});
+    expect_refused<DataError>([&] { sequential_engine().partial(lowest_two(), six(), first); },
+                              {std::to_string(first)});
   }
-  EXPECT_EQ(engine().partial(lowest_two(), six(), kMaxInt64 - 6).covers().front().end, kMaxInt64);
+  EXPECT_EQ(sequential_engine().partial(lowest_two(), six(), kMaxInt64 - 6).covers().front().end, kMaxInt64);
 }
 
 // ---- Memory ----
@@ -200,11 +198,11 @@ TEST(PartsMemory, CountsCopiesWithinTheLimit) {
   const Query all = Query::from("t").where("x > 0").rank_by({low("x")});
   const Query groups = Query::from("t").group_by({"x"}).aggregate({count("n")});
   const Engine small({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{1} << 20});
-  const std::vector<Partial> parts = partials_of(engine(), all, table, {100'000});
+  const std::vector<Partial> parts = partials_of(sequential_engine(), all, table, {100'000});
   expect_refused<ResourceError>([&] { small.merge(all, parts); }, {"rows that the query keeps", "limit of memory"});
   expect_refused<ResourceError>([&] { small.merge_partials(all, parts); }, {"rows that the query keeps"});
   // The copies of one call do not count in the next.
-  const std::vector<Partial> counts = partials_of(engine(), groups, table, {100'000});
+  const std::vector<Partial> counts = partials_of(sequential_engine(), groups, table, {100'000});
   for (int i = 0; i < 100; ++i) EXPECT_EQ(small.merge(groups, counts).rows, (std::vector<RowId>{0}));
   const Engine large({.threads = 1, .device = DeviceChoice::cpu, .memory_bytes = std::size_t{64} << 20});
   for (int i = 0; i < 20; ++i) EXPECT_EQ(large.merge(all, parts).rows.size(), 200'000U);
@@ -213,8 +211,8 @@ TEST(PartsMemory, CountsCopiesWithinTheLimit) {
 // ---- Merges that are refused ----
 
 void expect_no_merge(const std::vector<Partial>& partials, const std::vector<std::string>& words) {
-  expect_refused<DataError>([&] { engine().merge(lowest_two(), partials); }, words);
-  expect_refused<DataError>([&] { engine().merge_partials(lowest_two(), partials); }, words);
+  expect_refused<DataError>([&] { sequential_engine().merge(lowest_two(), partials); }, words);
+  expect_refused<DataError>([&] { sequential_engine().merge_partials(lowest_two(), partials); }, words);
 }
 
 TEST(PartsMerge, RefusesNothing) { expect_no_merge({}, {"at least one"}); }
@@ -225,15 +223,15 @@ TEST(PartsMerge, RefusesAnotherQuery) {
 }
 
 TEST(PartsMerge, RefusesOverlappingParts) {
-  const std::vector<Partial> parts = {engine().partial(lowest_two(), six(), 0),
-                                      engine().partial(lowest_two(), six(), 4)};
+  const std::vector<Partial> parts = {sequential_engine().partial(lowest_two(), six(), 0),
+                                      sequential_engine().partial(lowest_two(), six(), 4)};
   expect_no_merge(parts, {"two partial answers cover row 4", "must be in one part"});
   expect_no_merge({parts[0], parts[0]}, {"two partial answers cover row 0"});
 }
 
 TEST(PartsMerge, RefusesDifferingColumns) {
   const Table floats({Column::own("x", std::vector<double>{1, 2})});
-  expect_no_merge({halves(lowest_two())[0], engine().partial(lowest_two(), floats, 3)},
+  expect_no_merge({halves(lowest_two())[0], sequential_engine().partial(lowest_two(), floats, 3)},
                   {"'x' (int64)", "'x' (float64)", "must be of one table"});
 }
 
@@ -267,8 +265,8 @@ TEST(PartsBatch, ComesBackAsItWas) {
 TEST(PartsBatch, KeepsAColumnNamedAsTheRowIds) {
   const Table table({Column::own("row", std::vector<std::int64_t>{2, 1})});
   const Query query = Query::from("t").rank_by({low("`row`")}).limit(1);
-  const Partial back = through_arrow(engine().partial(query, table, 0));
-  EXPECT_EQ(engine().merge(query, {back}).rows, (std::vector<RowId>{1}));
+  const Partial back = through_arrow(sequential_engine().partial(query, table, 0));
+  EXPECT_EQ(sequential_engine().merge(query, {back}).rows, (std::vector<RowId>{1}));
 }
 
 /// A partial answer as a record batch, with other metadata or other columns.
@@ -320,7 +318,7 @@ void expect_refused_metadata(const std::string& bytes, const std::vector<std::st
 }
 
 TEST(PartsRefused, MovesOutOfTheTable) {
-  const Partial part = engine().partial(lowest_two(), six(), 0);
+  const Partial part = sequential_engine().partial(lowest_two(), six(), 0);
   expect_refused<DataError>([&] { moved(lowest_two(), part, -1); }, {"cannot begin at row -1"});
   expect_refused<DataError>([&] { moved(lowest_two(), part, kMaxInt64 - 5); }, {"6 rows cannot begin at row"});
   EXPECT_EQ(moved(lowest_two(), part, kMaxInt64 - 6).covers().back().end, kMaxInt64);
@@ -332,7 +330,8 @@ TEST(PartsRefused, UnitsThatASourceLacks) {
   expect_refused<DataError>([&] { unit_range(source, 0, 2); }, {"there are no units 0 to 2 in a source of 1"});
   expect_refused<DataError>([&] { unit_range(source, 1, 0); }, {"there are no units 1 to 0"});
   expect_refused<DataError>([] { unit_range(nullptr, 0, 0); }, {"needs a source"});
-  expect_refused<DataError>([&] { engine().partial(lowest_two(), *source, -1); }, {"cannot begin at row -1"});
+  expect_refused<DataError>([&] { sequential_engine().partial(lowest_two(), *source, -1); },
+                            {"cannot begin at row -1"});
 }
 
 TEST(PartsBatch, RefusesOtherMetadata) {

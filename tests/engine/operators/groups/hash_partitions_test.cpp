@@ -51,11 +51,11 @@ Classes expected_classes(const Table& table, const std::vector<int>& columns, co
 }
 
 /// Sanitizers see nothing new in other numbers of threads.
-const std::vector<int> kThreads = tests::kSanitized ? std::vector{3} : std::vector{1, 2, 3, 8};
+const std::vector<int> kHashingThreads = tests::kSanitized ? std::vector{3} : std::vector{1, 2, 3, 8};
 
 void expect_groups(const Table& table, const std::vector<int>& columns, const Rows& rows) {
   const Classes expected = expected_classes(table, columns, rows);
-  for (const int threads : kThreads) {
+  for (const int threads : kHashingThreads) {
     const Classes planned =
         with_threads(threads, [&] { return classify(table, columns, rows, Numbering::by_hashing); });
     ASSERT_EQ(planned.first, expected.first) << threads << " threads";

@@ -14,7 +14,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr std::int64_t kRows = 100'000;  // enough for ranges and shards of several threads
+constexpr std::int64_t kNarrowRows = 100'000;  // enough for ranges and shards of several threads
 
 template <class T>
 Column numbers(std::string name, std::int64_t n, std::int64_t lowest, std::int64_t count, bool nulls = false) {
@@ -81,9 +81,9 @@ Vector<RowId> every_third(std::int64_t n) {
 }
 
 TEST(RowSlots, AgreeWithHashing) {
-  const Table table = narrow_table(kRows);
+  const Table table = narrow_table(kNarrowRows);
   expect_same_classes(table, all_rows(table));
-  const Vector<RowId> ids = every_third(kRows);
+  const Vector<RowId> ids = every_third(kNarrowRows);
   expect_same_classes(table, {static_cast<std::int64_t>(ids.size()), ids.data()});
 }
 
@@ -95,7 +95,7 @@ TEST(RowSlots, AgreeWithHashingInEveryLayout) {
 }
 
 TEST(RowSlots, AreOfNarrowValuesOnly) {
-  const Table table = narrow_table(kRows);
+  const Table table = narrow_table(kNarrowRows);
   const auto count = [&](const std::string& name) -> std::optional<std::int64_t> {
     const std::vector<int> columns{*query::schema_of(table).find(name)};
     const auto slots = RowSlots::of_values(table, columns, all_rows(table));
@@ -122,11 +122,11 @@ TEST(RowSlots, OfSeveralColumnsAreOneOfEachPair) {
 }
 
 TEST(RowSlots, ArePlannedByWhatASampleRulesOut) {
-  const Table table = narrow_table(kRows);
+  const Table table = narrow_table(kNarrowRows);
   const Vector<RowId> sampled = every_third(1000);
   const auto chosen = [&](const std::string& name) {
     const std::vector<int> columns{*query::schema_of(table).find(name)};
-    return choose_numbering(table, columns, {static_cast<std::int64_t>(sampled.size()), sampled.data()}, kRows);
+    return choose_numbering(table, columns, {static_cast<std::int64_t>(sampled.size()), sampled.data()}, kNarrowRows);
   };
   EXPECT_EQ(chosen("i8"), Numbering::by_values);
   EXPECT_EQ(chosen("low"), Numbering::by_values) << "too many for the sample, but not for all rows";
@@ -137,7 +137,7 @@ TEST(RowSlots, ArePlannedByWhatASampleRulesOut) {
 }
 
 TEST(RowSlots, TellHowTheyAreNumbered) {
-  const Table table = narrow_table(kRows);
+  const Table table = narrow_table(kNarrowRows);
   const auto described = [&](const std::string& name) {
     const std::vector<int> columns{*query::schema_of(table).find(name)};
     return slots_of(table, columns, all_rows(table)).describe();

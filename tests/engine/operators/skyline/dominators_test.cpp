@@ -13,7 +13,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr std::int64_t kRows = 5000;
+constexpr std::int64_t kCandidates = 5000;
 
 /// Columns of several types: integers that floats cannot tell apart, floats with NaN, bytes, and integers with NULL.
 Table random_table(std::mt19937& random) {
@@ -23,7 +23,7 @@ Table random_table(std::mt19937& random) {
   std::vector<double> doubles;
   std::vector<std::int32_t> few;
   std::vector<bool> has_few;
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  for (std::int64_t row = 0; row < kCandidates; ++row) {
     large.push_back((std::int64_t{1} << 60) + static_cast<std::int64_t>(random() % 1000));
     floats.push_back(random() % 50 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(random() % 64));
     bytes.push_back(static_cast<std::uint8_t>(random() % 8));
@@ -79,19 +79,19 @@ TEST_F(DominatorsTest, LeaveOutOnlyRowsThatSomeRowOfTheSkylineIsBetterThanInEver
     const Table table = random_table(random);
     const std::vector<Order> orders = orders_of(table, columns);
     std::vector<RowId> chosen;
-    for (int i = 0; i < 40; ++i) chosen.push_back(static_cast<RowId>(random() % kRows));
+    for (int i = 0; i < 40; ++i) chosen.push_back(static_cast<RowId>(random() % kCandidates));
     Dominators dominators(orders);
     dominators.learn(table, table, chosen);
     const std::vector<RowId> left = dominators.not_dominated(table);
     EXPECT_TRUE(std::ranges::is_sorted(left));
-    for (RowId row = 0; row < kRows; ++row) {
+    for (RowId row = 0; row < kCandidates; ++row) {
       const bool beaten =
           std::ranges::any_of(chosen, [&](RowId better) { return is_better(table, orders, better, row); });
       EXPECT_TRUE(beaten || std::ranges::binary_search(left, row)) << "row " << row;
     }
     // Integers whose floats are equal leave nothing out.
     if (std::ranges::find(columns, 0) == columns.end()) {
-      EXPECT_LT(left.size(), kRows) << columns.size();
+      EXPECT_LT(left.size(), kCandidates) << columns.size();
     }
   }
 }
@@ -104,17 +104,17 @@ TEST_F(DominatorsTest, LeaveOutCornersThatARowOfSomeSkylineIsBetterThan) {
     std::vector<Column> corners;
     for (const Order& order : orders) corners.push_back(table.column(order.expression->column));
     Dominators dominators(orders);
-    EXPECT_EQ(dominators.corners_left(corners).size(), static_cast<std::size_t>(kRows));
+    EXPECT_EQ(dominators.corners_left(corners).size(), static_cast<std::size_t>(kCandidates));
     std::vector<RowId> chosen;
     for (int unit = 0; unit < 4; ++unit) {
       std::vector<RowId> skyline;
-      for (int i = 0; i < 600; ++i) skyline.push_back(static_cast<RowId>(random() % kRows));
+      for (int i = 0; i < 600; ++i) skyline.push_back(static_cast<RowId>(random() % kCandidates));
       chosen.insert(chosen.end(), skyline.begin(), skyline.end());
       dominators.learn(table, table, skyline);
     }
     const std::vector<RowId> left = dominators.corners_left(corners);
     EXPECT_LE(left.size(), dominators.not_dominated(table).size());
-    for (RowId row = 0; row < kRows; ++row) {
+    for (RowId row = 0; row < kCandidates; ++row) {
       if (std::ranges::binary_search(left, row)) continue;
       EXPECT_TRUE(std::ranges::any_of(chosen, [&](RowId better) { return is_better(table, orders, better, row); }));
     }
@@ -130,12 +130,12 @@ TEST_F(DominatorsTest, RememberTheBestOfSeveralUnits) {
   dominators.learn(table, table, any);
   const std::size_t before = dominators.not_dominated(table).size();
   std::vector<RowId> all;
-  for (RowId row = 0; row < kRows; ++row) all.push_back(row);
+  for (RowId row = 0; row < kCandidates; ++row) all.push_back(row);
   dominators.learn(table, table, all);
   const std::size_t after = dominators.not_dominated(table).size();
   EXPECT_LE(after, before);
   // Nothing is better than the best byte, which an eighth has, or the best float.
-  EXPECT_LT(after, kRows / 4);
+  EXPECT_LT(after, kCandidates / 4);
 }
 
 TEST_F(DominatorsTest, LeaveTextsAlone) {

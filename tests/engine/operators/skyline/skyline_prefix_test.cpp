@@ -15,7 +15,6 @@ namespace skyrank::exec {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A preference and a ranking that is monotone in it, over a table of few, awkward values.
 class Case {

@@ -25,13 +25,13 @@ std::string repeated(const std::string& text, int times) {
   return result;
 }
 
-struct Case {
+struct ErrorCase {
   std::string yaml;
   std::string message;
 };
 
-void expect_errors(const std::vector<Case>& cases, const std::string& before, const std::string& after) {
-  for (const Case& c : cases) {
+void expect_errors(const std::vector<ErrorCase>& cases, const std::string& before, const std::string& after) {
+  for (const ErrorCase& c : cases) {
     EXPECT_EQ(error_of(before + c.yaml + after), "b.yaml:" + c.message) << c.yaml;
   }
 }

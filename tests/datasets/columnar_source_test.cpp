@@ -14,8 +14,8 @@
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/source.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/datasets/sources.hpp"
 #include "tests/datasets/support.hpp"
-#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {

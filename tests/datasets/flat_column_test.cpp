@@ -16,8 +16,8 @@
 #include "datasets/reader.hpp"
 #include "datasets/source.hpp"
 #include "tests/build.hpp"
+#include "tests/datasets/sources.hpp"
 #include "tests/datasets/support.hpp"
-#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/datasets/sources.hpp"
 #include "tests/datasets/support.hpp"
-#include "tests/datasets/whole_source.hpp"
 
 namespace skyrank::datasets {
 namespace {

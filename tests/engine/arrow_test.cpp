@@ -14,18 +14,13 @@
 #include <skyrank/error.hpp>
 
 #include "kernels/cuda/device/device.hpp"
+#include "tests/engine/column_values.hpp"
 
 namespace skyrank {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<Value> cells_of(const Column& column) {
-  std::vector<Value> all;
-  for (std::int64_t row = 0; row < column.size(); ++row) all.push_back(column.value(row));
-  return all;
-}
 
 Value text(const char* characters) { return Value{std::string(characters)}; }
 Value number(std::int64_t n) { return Value{n}; }
@@ -167,7 +162,7 @@ void expect_import(const char* format, DataType type, std::vector<T> memory, std
   producer.add(format, "x", {nullptr, memory.data()});
   const Table table = producer.import();
   EXPECT_EQ(table.column(0).type(), type) << format;
-  EXPECT_EQ(cells_of(table.column(0)), expected) << format;
+  EXPECT_EQ(values(table.column(0)), expected) << format;
   EXPECT_EQ(table.column(0).data().values, memory.data()) << format;
 }
 
@@ -203,11 +198,11 @@ TEST(ImportArrow, BooleansAndValidityFromTheirOffset) {
   Producer producer(3);
   producer.add("b", "b", {valid.data(), bits.data()}).array.offset = 7;
   const Table table = producer.import();
-  EXPECT_THAT(cells_of(table.column(0)), ElementsAre(Value{true}, Value{false}, Value{true}));
+  EXPECT_THAT(values(table.column(0)), ElementsAre(Value{true}, Value{false}, Value{true}));
   const std::array<std::uint8_t, 2> other = {0b1000'0000, 0b0000'0001};
   Producer with_nulls(3);
   with_nulls.add("b", "b", {other.data(), bits.data()}).array.offset = 7;
-  EXPECT_THAT(cells_of(with_nulls.import().column(0)), ElementsAre(Value{true}, Value{false}, Value{Null{}}));
+  EXPECT_THAT(values(with_nulls.import().column(0)), ElementsAre(Value{true}, Value{false}, Value{Null{}}));
 }
 
 TEST(ImportArrow, OffsetsOfStructAndColumnAddUp) {
@@ -220,7 +215,7 @@ TEST(ImportArrow, OffsetsOfStructAndColumnAddUp) {
   child.array.null_count = 1;
   const Table table = producer.import();
   EXPECT_EQ(table.num_rows(), 4);
-  EXPECT_THAT(cells_of(table.column(0)), ElementsAre(number(4), Value{Null{}}, number(6), number(7)));
+  EXPECT_THAT(values(table.column(0)), ElementsAre(number(4), Value{Null{}}, number(6), number(7)));
 }
 
 TEST(ImportArrow, ABitmapWithoutNullsIsIgnored) {
@@ -228,7 +223,7 @@ TEST(ImportArrow, ABitmapWithoutNullsIsIgnored) {
   const std::uint8_t valid = 0;
   Producer producer(2);
   producer.add("s", "x", {&valid, memory.data()}).array.null_count = 0;
-  EXPECT_THAT(cells_of(producer.import().column(0)), ElementsAre(number(1), number(2)));
+  EXPECT_THAT(values(producer.import().column(0)), ElementsAre(number(1), number(2)));
 }
 
 TEST(ImportArrow, Strings) {
@@ -239,8 +234,8 @@ TEST(ImportArrow, Strings) {
   producer.add("u", "s", {nullptr, offsets.data(), characters});
   producer.add("U", "l", {nullptr, large.data(), characters});
   const Table table = producer.import();
-  EXPECT_THAT(cells_of(table.column("s")), ElementsAre(text("one"), text(""), text("two")));
-  EXPECT_THAT(cells_of(table.column("l")), ElementsAre(text("one"), text(""), text("two")));
+  EXPECT_THAT(values(table.column("s")), ElementsAre(text("one"), text(""), text("two")));
+  EXPECT_THAT(values(table.column("l")), ElementsAre(text("one"), text(""), text("two")));
   EXPECT_EQ(table.column("s").data().string_at(0).data(), characters + 2);
 }
 
@@ -248,7 +243,7 @@ TEST(ImportArrow, StringsWithAnOffset) {
   const std::vector<std::int32_t> offsets = {0, 3, 3, 6};
   Producer producer(2);
   producer.add("u", "s", {nullptr, offsets.data(), "onetwo"}).array.offset = 1;
-  EXPECT_THAT(cells_of(producer.import().column(0)), ElementsAre(text(""), text("two")));
+  EXPECT_THAT(values(producer.import().column(0)), ElementsAre(text(""), text("two")));
 }
 
 TEST(ImportArrow, EmptyArraysNeedNoBuffers) {
@@ -266,7 +261,7 @@ TEST(ImportArrow, StringsWithoutCharactersNeedNoThirdBuffer) {
   const std::vector<std::int32_t> offsets = {0, 0, 0};
   Producer producer(2);
   producer.add("u", "s", {nullptr, offsets.data(), nullptr});
-  EXPECT_THAT(cells_of(producer.import().column(0)), ElementsAre(text(""), text("")));
+  EXPECT_THAT(values(producer.import().column(0)), ElementsAre(text(""), text("")));
 }
 
 TEST(ImportArrow, ColumnsAreOptional) {
@@ -284,7 +279,7 @@ TEST(ImportArrow, Date64BecomesDate) {
   producer.add("tdm", "d", {&valid, memory.data()});
   const Table table = producer.import();
   EXPECT_EQ(table.column(0).type(), DataType(Type::date));
-  EXPECT_THAT(cells_of(table.column(0)), ElementsAre(Value{Date{17287}}, Value{Date{-1}}, Value{Null{}}));
+  EXPECT_THAT(values(table.column(0)), ElementsAre(Value{Date{17287}}, Value{Date{-1}}, Value{Null{}}));
 }
 
 TEST(ImportArrow, MisalignedBuffersAreCopied) {
@@ -294,7 +289,7 @@ TEST(ImportArrow, MisalignedBuffersAreCopied) {
   Producer producer(2);
   producer.add("g", "x", {nullptr, memory.data() + 4}).array.offset = 1;
   const Table table = producer.import();
-  EXPECT_THAT(cells_of(table.column(0)), ElementsAre(Value{2.5}, Value{3.5}));
+  EXPECT_THAT(values(table.column(0)), ElementsAre(Value{2.5}, Value{3.5}));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(table.column(0).data().values) % alignof(double), 0U);
 }
 
@@ -308,7 +303,7 @@ void expect_dictionary(const char* format) {
   child.array.offset = 1;
   const Table table = producer.import();
   EXPECT_EQ(table.column(0).type(), DataType(Type::string));
-  EXPECT_THAT(cells_of(table.column(0)), ElementsAre(text("no"), text(""), text("yes"))) << format;
+  EXPECT_THAT(values(table.column(0)), ElementsAre(text("no"), text(""), text("yes"))) << format;
   EXPECT_EQ(table.column(0).data().values, indices.data() + 1);
 }
 
@@ -332,7 +327,7 @@ TEST(ImportArrow, NullsOfTheDictionaryAreNullsOfTheColumn) {
   producer.add_dictionary("c", "d", {rows.data(), indices.data()},
                           Producer::make_child("U", "", 2, {&entries, offsets.data(), "noyes"}));
   const Value null{Null{}};
-  EXPECT_THAT(cells_of(producer.import().column(0)),
+  EXPECT_THAT(values(producer.import().column(0)),
               ElementsAre(null, text("no"), null, null, text("no"), text("no"), null, text("no"), null));
 }
 
@@ -343,7 +338,7 @@ TEST(ImportArrow, DictionaryWithAnOffset) {
   words->array.offset = 1;
   Producer producer(2);
   producer.add_dictionary("i", "d", {nullptr, indices.data()}, std::move(words));
-  EXPECT_THAT(cells_of(producer.import().column(0)), ElementsAre(text("b"), text("c")));
+  EXPECT_THAT(values(producer.import().column(0)), ElementsAre(text("b"), text("c")));
 }
 
 // -------------------------------------------------------------------------------------------------- what is refused
@@ -366,18 +361,18 @@ TEST(ImportArrow, DecimalsOfEveryWidth) {
   const Table table = producer.import();
   const auto column = [&](const char* name) { return table.column(name); };
   EXPECT_EQ(column("narrow").type(), DataType::decimal(9, 2));
-  EXPECT_THAT(cells_of(column("narrow")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
+  EXPECT_THAT(values(column("narrow")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
   EXPECT_EQ(column("usual").data().values, usual.data());
-  EXPECT_THAT(cells_of(column("usual")), ElementsAre(Decimal{-5, 2}, Decimal{999999999999999999, 2}));
+  EXPECT_THAT(values(column("usual")), ElementsAre(Decimal{-5, 2}, Decimal{999999999999999999, 2}));
   EXPECT_EQ(column("wide").data().values, wide.data());
-  EXPECT_THAT(cells_of(column("wide")), ElementsAre(Decimal{-5, 2}, Decimal{Int128{1} << 100, 2}));
+  EXPECT_THAT(values(column("wide")), ElementsAre(Decimal{-5, 2}, Decimal{Int128{1} << 100, 2}));
   EXPECT_EQ(column("short").type(), DataType::decimal(12, 2));
-  EXPECT_THAT(cells_of(column("short")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
-  EXPECT_THAT(cells_of(column("widest")), ElementsAre(Decimal{-5, 0}, Decimal{Int128{1} << 64, 0}));
+  EXPECT_THAT(values(column("short")), ElementsAre(Decimal{-5, 2}, Decimal{1230, 2}));
+  EXPECT_THAT(values(column("widest")), ElementsAre(Decimal{-5, 0}, Decimal{Int128{1} << 64, 0}));
   EXPECT_EQ(column("deep").type(), DataType::decimal(5, 5));
-  EXPECT_THAT(cells_of(column("deep")), ElementsAre(Decimal{-5, 5}, Decimal{1230, 5}));
+  EXPECT_THAT(values(column("deep")), ElementsAre(Decimal{-5, 5}, Decimal{1230, 5}));
   EXPECT_EQ(column("hundreds").type(), DataType::decimal(6, 0));
-  EXPECT_THAT(cells_of(column("hundreds")), ElementsAre(Decimal{-500, 0}, Decimal{123000, 0}));
+  EXPECT_THAT(values(column("hundreds")), ElementsAre(Decimal{-500, 0}, Decimal{123000, 0}));
 }
 
 TEST(ImportArrow, RefusesDecimalsBeyondTheirFormat) {
@@ -442,7 +437,7 @@ TEST(ImportArrow, AStructMayHaveABitmapWithoutNullRows) {
   producer.array.null_count = -1;
   producer.array.buffers = &validity;
   producer.add("i", "x", {nullptr, memory.data()});
-  EXPECT_THAT(cells_of(producer.import().column(0)), ElementsAre(number(2), number(3)));
+  EXPECT_THAT(values(producer.import().column(0)), ElementsAre(number(2), number(3)));
 }
 
 using Damage = void (*)(Producer&, Producer::Child&);
@@ -584,7 +579,7 @@ void expect_equal(const Table& a, const Table& b) {
   for (int i = 0; i < a.num_columns(); ++i) {
     EXPECT_EQ(a.column(i).name(), b.column(i).name());
     EXPECT_EQ(a.column(i).type(), b.column(i).type());
-    EXPECT_EQ(cells_of(a.column(i)), cells_of(b.column(i))) << a.column(i).name();
+    EXPECT_EQ(values(a.column(i)), values(b.column(i))) << a.column(i).name();
   }
 }
 

@@ -15,17 +15,11 @@
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/query/bound.hpp"
+#include "tests/engine/column_values.hpp"
 
 namespace skyrank::exec {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// All values of a column, NULL where it has none.
-inline std::vector<Value> values(const Column& column) {
-  std::vector<Value> result;
-  for (std::int64_t i = 0; i < column.size(); ++i) result.push_back(column.value(i));
-  return result;
-}
 
 inline Column text_column(std::string name, const std::vector<std::string>& values) {
   return Column::own(std::move(name), values);

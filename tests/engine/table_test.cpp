@@ -8,17 +8,13 @@
 #include <skyrank/error.hpp>
 #include <skyrank/table.hpp>
 
+#include "tests/engine/column_values.hpp"
+
 namespace skyrank {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<Value> values(const Column& column) {
-  std::vector<Value> all;
-  for (std::int64_t row = 0; row < column.size(); ++row) all.push_back(column.value(row));
-  return all;
-}
 
 template <class Thrown, class Function>
 std::string message_of(Function&& function) {

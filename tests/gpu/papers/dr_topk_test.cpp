@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "kernels/common/noted_stages.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/gpu/topk_runs.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -14,8 +14,6 @@
 // Dr. Top-k with every number of delegates and subranges of every size, and how much work its delegates leave.
 namespace skyrank::kernels::tests {
 namespace {
-
-using Settings = std::map<std::string, std::int64_t, std::less<>>;
 
 class DrTopK : public testing::Test {
  protected:

@@ -99,7 +99,7 @@ TEST(BatchedTopK, SegmentsOfAWarp) {
     for (const Distribution distribution : kDistributions) {
       SCOPED_TRACE(name_of(distribution));
       const Values keys = make_columns(distribution, 3 * rows, 1, KeyWidth::bytes8, rows).front();
-      for (const std::size_t k : {1, 16, 100, 256}) {
+      for (const std::size_t k : {1, 16, 32, 100, 256}) {
         expect_least<cuda::topk::ShortElements>(keys, equal_offsets(3, rows), true, k);
         expect_least<cuda::topk::LongElements>(keys, equal_offsets(3, rows), true, k);
       }

@@ -50,7 +50,7 @@ double temporary_bytes(const kernels::TopKShape& shape, double kept, bool scans)
   }
   const auto plan = kernels::cuda::topk::plan_threshold(shape.n, k);
   const auto where = scans ? kernels::cuda::topk::plan_kept_of_scan(plan) : kernels::cuda::topk::plan_kept(plan);
-  const bool buckets = !where.bins.some() && kernels::cuda::topk::is_distributed(plan.expected, k, element);
+  const bool buckets = !where.bins.some() && kernels::cuda::topk::is_distributed(plan.expected);
   const double sorted = buckets ? kTimesInBuckets * static_cast<double>(plan.expected) : 0;
   return static_cast<double>(kernels::cuda::topk::bytes_kept(plan, where, element)) +
          sorted * static_cast<double>(element) + static_cast<double>(k * sizeof(kernels::RowId));

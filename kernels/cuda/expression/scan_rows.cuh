@@ -44,7 +44,6 @@ struct ReadScan {
   bool as_it_is;
   bool integer;  ///< the score is
   bool high;
-  bool plain;  ///< all columns are the score's, and none has NULLs
 };
 
 /// Gives a column its range in its own type.
@@ -62,11 +61,9 @@ inline ReadScan read_form(const ColumnScan& scan) {
   read.as_it_is = scan.as_it_is;
   read.integer = scan.as_it_is && !is_float(scan.columns[0].stored);
   read.high = scan.high;
-  read.plain = scan.count == scan.terms;
   for (int c = 0; c < scan.count; ++c) {
     ScannedColumn from = scan.columns[c];
     ReadColumn& to = read.columns[c];
-    read.plain &= from.validity == nullptr;
     to.values = from.values;
     to.validity = from.validity == nullptr ? nullptr : from.validity + from.first_validity_bit / 8;
     to.first_half_byte = static_cast<unsigned>(from.first_validity_bit / 4 % 2);
@@ -95,17 +92,14 @@ inline ReadScan read_form(const ColumnScan& scan) {
   return read;
 }
 
-/// A kernel's knowledge of columns: all are of float32, all have 32 bits, or nothing.
-enum class ScanForm : std::uint8_t { floats, words, general };
+/// A kernel's knowledge of columns: all have 32 bits, or nothing.
+enum class ScanForm : std::uint8_t { words, general };
 
 /// Returns the form of the columns of a score.
 inline ScanForm form_of_score(const ColumnScan& scan) {
-  ScanForm form = ScanForm::floats;
-  for (int c = 0; c < scan.terms; ++c) {
-    if (bytes_of(scan.columns[c].stored) != 4) return ScanForm::general;
-    if (scan.columns[c].stored != Stored::float32) form = ScanForm::words;
-  }
-  return form;
+  const bool words = std::all_of(scan.columns, scan.columns + scan.terms,
+                                 [](const ScannedColumn& column) { return bytes_of(column.stored) == 4; });
+  return words ? ScanForm::words : ScanForm::general;
 }
 
 /// The bit of a thread's i-th row: groups have eight bits each, as has the byte with a group's validity.
@@ -228,16 +222,12 @@ __device__ void with_values(const ReadColumn& column, const ReadValues<kGroups, 
     read.take(values);
     f(values);
   };
-  if constexpr (kForm == ScanForm::floats) {
-    as(float{});
-  } else {
-    if (column.stored == Stored::float32) return as(float{});
-    if constexpr (kForm == ScanForm::general) {
-      if (column.stored == Stored::float64) return as(double{});
-      if (column.stored == Stored::int64) return as(std::int64_t{});
-    }
-    as(std::int32_t{});
+  if (column.stored == Stored::float32) return as(float{});
+  if constexpr (kForm == ScanForm::general) {
+    if (column.stored == Stored::float64) return as(double{});
+    if (column.stored == Stored::int64) return as(std::int64_t{});
   }
+  as(std::int32_t{});
 }
 
 /// A bit for each row that a column lets pass, as far as its NULLs say.

@@ -2,14 +2,14 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/kernel/scan.cuh"
-#include "kernels/cuda/topk/block_merge_sort.cuh"
 #include "kernels/cuda/topk/element.cuh"
 #include "kernels/cuda/topk/even_bins.cuh"
 
 // A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
-// equal width, about as many as there are elements, and each is ranked among the few of its bin. Elements that are not
-// spread evenly enough for that are merged instead. They are different from one another.
+// equal width, about as many as there are elements, and each is ranked among the few of its bin. A network sorts
+// elements that are not spread evenly enough for that. They are different from one another.
 namespace skyrank::kernels::cuda::topk {
 
 template <class Element, unsigned kThreads>
@@ -17,8 +17,8 @@ class BlockSpreadSort {
  public:
   static constexpr unsigned kBinsOfThread = 4;
   static constexpr unsigned kBins = kBinsOfThread * kThreads;
-  /// All elements are merged if a bin has more than this.
-  static constexpr unsigned kMaxInBin = 48;
+  /// The network sorts all elements if a bin has more than this.
+  static constexpr unsigned kMaxInBin = 128;
 
   /// Shared memory, besides that for the elements.
   struct Shared {
@@ -57,7 +57,7 @@ class BlockSpreadSort {
       if (i * kThreads + threadIdx.x < count) place[shared.begins[bins.of(items[i])] + places_in_bin[i]] = items[i];
     }
     __syncthreads();
-    if (!even) BlockMergeSort<Element, kThreads, kItems>::sort(place, count);
+    if (!even) sort_in_block<kThreads>(place, count);
     for (unsigned i = threadIdx.x; i < count; i += kThreads) {
       const Element mine = place[i];
       put(even ? rank(mine, bins.of(mine), place, shared) : i, mine);

@@ -56,24 +56,18 @@ class Tiles {
     return reinterpret_cast<std::uintptr_t>(data_) + thread * sizeof(uint4) - lead_ * sizeof(T);
   }
 
-  /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are 0.
+  /// Loads this thread's items of a tile. Bit i of the answer: there is an item i; the others are all ones.
   __device__ unsigned load(std::size_t tile, T (&items)[kItems]) const {
-    constexpr unsigned kAll = ~0u >> (32 - kItems);
-    if ((tile > 0 || lead_ == 0) && (tile + 1) * kTile <= lead_ + size_) {
+    uint4 words[kLoads];
+    const bool all = load_words(tile, words);
+    static_assert(sizeof(items) == sizeof(words));
+    __builtin_memcpy(items, words, sizeof(words));
+    unsigned present = ~0u >> (32 - kItems);
+    if (all) return present;
 #pragma unroll
-      for (unsigned i = 0; i < kLoads; ++i) {
-        if constexpr (kWidth == 1) {
-          items[i] = data_[first(tile, i)];
-        } else {
-          const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + first(tile, i)));
-          __builtin_memcpy(items + i * kWidth, &loaded, sizeof(loaded));
-        }
-      }
-      return kAll;
+    for (unsigned i = 0; i < kItems; ++i) {
+      if (place(tile, i) >= size_) present &= ~(1u << i);
     }
-    unsigned present = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) present |= load_some(first(tile, i), items + i * kWidth) << (i * kWidth);
     return present;
   }
 
@@ -114,27 +108,6 @@ class Tiles {
   /// Returns `values`, or the nearest number of values that a load can have.
   __device__ static unsigned part_up_to(std::int64_t values) {
     return static_cast<unsigned>(min(max(values, std::int64_t{0}), std::int64_t{kWidth}));
-  }
-
-  /// One load, of whatever part of it there is.
-  __device__ unsigned load_some(std::size_t place, T* items) const {
-    if (place < size_ && size_ - place >= kWidth) {
-      if constexpr (kWidth == 1) {
-        items[0] = data_[place];
-      } else {
-        const uint4 loaded = __ldg(reinterpret_cast<const uint4*>(data_ + place));
-        __builtin_memcpy(items, &loaded, sizeof(loaded));
-      }
-      return (1u << kWidth) - 1;
-    }
-    unsigned present = 0;
-#pragma unroll
-    for (unsigned i = 0; i < kWidth; ++i) {
-      const bool there = place + i < size_;
-      items[i] = there ? data_[place + i] : T{0};
-      present |= unsigned{there} << i;
-    }
-    return present;
   }
 
   // Before the array's beginning it wraps around, to more than any size.

@@ -6,7 +6,7 @@
 // milliseconds on an H200, of 32-bit keys. GPUs of other architectures run with the same constants.
 namespace skyrank::kernels::cuda::topk {
 
-/// Limits of the paths. 4,096 segments of 65,536 keys, k = 1,024: screened 0.31, running 0.50; 16,384 segments of
+/// Limits of the paths. 4,096 segments of 65,536 keys, k = 1,024: screened 0.30, running 0.63; 16,384 segments of
 /// 16,384, k = 32: narrowed 0.35, where a block that samples took 0.55.
 struct SegmentPolicy {
   /// The largest k for which a segment may be a warp's: the warp puts its best rows in order in registers.
@@ -29,18 +29,13 @@ struct NarrowedPolicy {
   static constexpr std::size_t kFewRows = 256;
 };
 
-/// A block a segment, whose bound comes closer (running_segments.cu).
+/// A block a segment, whose bound comes closer as it reads (running_segments.cu).
 struct RunningPolicy {
   static constexpr unsigned kThreads = 256;
   static constexpr unsigned kLoads = 4;
-  /// Blocks of a multiprocessor: four are 5 % faster below 16,384 rows, and 3 % slower at 65,536, as registers spill.
-  static constexpr unsigned kBlocks = 3;
+  /// Blocks of a multiprocessor: three took 0.41 instead of 0.29 for 512 segments of 524,288, k = 20.
+  static constexpr unsigned kBlocks = 4;
   static constexpr std::size_t kHeldBytes = std::size_t{32} * 1024;
-  /// Elements of a thread among which the k least are looked for in the end, one of these numbers.
-  static constexpr unsigned kFewItems = 1;
-  static constexpr unsigned kSomeItems = 5;
-  static constexpr unsigned kManyItems = 9;
-  static constexpr unsigned kDoubts = 8;  ///< segments that do without a guess after one that was of no use
 };
 
 /// The shape of a screening block's shared memory: `blocks` that a multiprocessor has room for, `stages` for tiles of a

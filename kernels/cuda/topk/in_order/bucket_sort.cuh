@@ -14,7 +14,10 @@
 namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kPartitionThreads = PartitionPolicy::kThreads;
-inline constexpr unsigned kPartitionItems = PartitionPolicy::kItems;
+
+/// Elements of a tile, of which each thread has so many.
+template <unsigned kItems>
+inline constexpr unsigned kPartitionTile = kPartitionThreads* kItems;
 
 template <class Element>
 using BucketPolicyOf = BucketPolicy<sizeof(Element)>;
@@ -62,38 +65,15 @@ __device__ void find_buckets(const Element (&items)[kItems], const Element* spli
   }
 }
 
-/// Turns a block's counts into where they begin in the buckets. A thread asks for several places at a time, since each
-/// takes a way to the L2 cache and back.
-__device__ inline void reserve(unsigned* counts, unsigned* sizes, unsigned count) {
-  constexpr unsigned kAtATime = 8;
-  for (unsigned first = threadIdx.x; first < count; first += kPartitionThreads * kAtATime) {
-    unsigned mine[kAtATime];
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      const unsigned bucket = first + i * kPartitionThreads;
-      mine[i] = bucket < count ? counts[bucket] : 0;
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      if (mine[i] > 0) mine[i] = atomicAdd(&sizes[first + i * kPartitionThreads], mine[i]);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kAtATime; ++i) {
-      const unsigned bucket = first + i * kPartitionThreads;
-      if (bucket < count) counts[bucket] = mine[i];
-    }
-  }
-}
-
 /// The block's shared memory while it distributes.
-template <class Element>
+template <class Element, unsigned kItems>
 class Partition {
  public:
-  __device__ Partition(const Buckets<Element>& buckets, unsigned items)
+  __device__ explicit Partition(const Buckets<Element>& buckets)
       : buckets_(buckets),
         splitters_(dynamic_shared<Element>()),
         staged_(splitters_ + buckets.count),
-        counts_(reinterpret_cast<unsigned*>(staged_ + (items > 1 ? items * kPartitionThreads : 0))),
+        counts_(reinterpret_cast<unsigned*>(staged_ + kTile)),
         firsts_(counts_ + buckets.count),
         staged_buckets_(reinterpret_cast<std::uint16_t*>(firsts_ + buckets.count)) {
     for (unsigned i = threadIdx.x; i + 1 < buckets.count; i += kPartitionThreads) {
@@ -101,14 +81,12 @@ class Partition {
     }
   }
 
-  /// For tiles of `items` elements of each thread.
-  static std::size_t shared_bytes(unsigned count, unsigned items) {
-    const std::size_t staged = items > 1 ? std::size_t{items} * kPartitionThreads : 0;
-    return count * (sizeof(Element) + 2 * sizeof(unsigned)) + staged * (sizeof(Element) + sizeof(std::uint16_t));
+  static std::size_t shared_bytes(unsigned count) {
+    return count * (sizeof(Element) + 2 * sizeof(unsigned)) + kTile * (sizeof(Element) + sizeof(std::uint16_t));
   }
 
-  /// `mine` elements from `first` on, kPartitionThreads * kItems at most. `failed` is set where there is no room.
-  template <unsigned kItems, class At>
+  /// Distributes `mine` <= kTile elements. `failed` is set where there is no room.
+  template <class At>
   __device__ void distribute(At at, unsigned mine, unsigned* failed) {
     __syncthreads();
     for (unsigned i = threadIdx.x; i < buckets_.count; i += kPartitionThreads) counts_[i] = 0;
@@ -127,22 +105,17 @@ class Partition {
       before[i] = i * kPartitionThreads + threadIdx.x < mine ? atomicAdd(&counts_[bucket[i]], 1u) : 0;
     }
     __syncthreads();
-    if constexpr (kItems == 1) {
-      reserve(counts_, buckets_.sizes, buckets_.count);
-      __syncthreads();
-      if (threadIdx.x < mine) put(bucket[0], counts_[bucket[0]] + before[0], items[0], failed);
-    } else {
-      stage(items, bucket, before, mine);
-      for (unsigned i = threadIdx.x; i < mine; i += kPartitionThreads) {
-        put(staged_buckets_[i], counts_[staged_buckets_[i]] + i, staged_[i], failed);
-      }
+    stage(items, bucket, before, mine);
+    for (unsigned i = threadIdx.x; i < mine; i += kPartitionThreads) {
+      put(staged_buckets_[i], counts_[staged_buckets_[i]] + i, staged_[i], failed);
     }
   }
 
  private:
+  static constexpr unsigned kTile = kPartitionTile<kItems>;
+
   /// Puts a tile in the order of buckets, so that what goes to one of them is written side by side. Turns counts into
   /// how much further on in its bucket an element is than in that order. There are no more buckets than threads.
-  template <unsigned kItems>
   __device__ void stage(const Element (&items)[kItems], const unsigned (&bucket)[kItems],
                         const unsigned (&before)[kItems], unsigned mine) {
     const bool has_bucket = threadIdx.x < buckets_.count;
@@ -179,19 +152,18 @@ class Partition {
   std::uint16_t* staged_buckets_;
 };
 
-/// `kItems` elements of each thread make a tile.
 template <unsigned kItems, class Element>
 __global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
     partition(Part<Element> part, Buckets<Element> buckets) {
-  constexpr unsigned kTile = kPartitionThreads * kItems;
+  constexpr unsigned kTile = kPartitionTile<kItems>;
   wait_for_previous();
   let_next_start();
   if (__syncthreads_or(part.failed())) return;  // a block may set it meanwhile
-  Partition<Element> partition(buckets, kItems);
+  Partition<Element, kItems> partition(buckets);
   const std::size_t size = part.size();
   for (std::size_t first = std::size_t{blockIdx.x} * kTile; first < size; first += std::size_t{gridDim.x} * kTile) {
     const auto mine = static_cast<unsigned>(min(std::size_t{kTile}, size - first));
-    partition.template distribute<kItems>([&](unsigned i) { return part.at(first + i); }, mine, &part.guess->failed);
+    partition.distribute([&](unsigned i) { return part.at(first + i); }, mine, &part.guess->failed);
   }
 }
 
@@ -199,7 +171,8 @@ __global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
 template <class Element>
 __global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
     partition_again(Part<Element> part, Buckets<Element> coarse, Buckets<Element> fine) {
-  constexpr unsigned kTile = kPartitionThreads * kPartitionItems;
+  constexpr unsigned kItems = PartitionPolicy::kItems;
+  constexpr unsigned kTile = kPartitionTile<kItems>;
   wait_for_previous();
   let_next_start();
   const unsigned tiles = (coarse.room + kTile - 1) / kTile;
@@ -214,9 +187,8 @@ __global__ void __launch_bounds__(kPartitionThreads, PartitionPolicy::kBlocks)
   own.elements += std::size_t{first_fine} * fine.room;
   own.count = min(coarse.every, fine.count - first_fine);
   const Element* const from = coarse.elements + std::size_t{bucket} * coarse.room + first;
-  Partition<Element>(own, kPartitionItems)
-      .template distribute<kPartitionItems>([&](unsigned i) { return from[i]; }, min(kTile, size - first),
-                                            &part.guess->failed);
+  Partition<Element, kItems>(own).distribute([&](unsigned i) { return from[i]; }, min(kTile, size - first),
+                                             &part.guess->failed);
 }
 
 /// A block for each bucket.

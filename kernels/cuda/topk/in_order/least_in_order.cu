@@ -36,26 +36,13 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (ranked.answer.k <= kMaxSelected<Element> && size > kCountThreads && ranked.answer.k <= size / 2 &&
-        has_room(plan_for_least(ranked.answer.k)))
-      rank_only_least(part, ranked);
-    else if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
+    if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
       count(part, size, ranked, {});
     else
       distribute(part, size, ranked);
   }
 
  private:
-  bool has_room(const LeastPlan& plan) const {
-    return plan.shared_bytes<Element>() + kMaxStaticBytes <= device_.properties().shared_bytes_per_block;
-  }
-
-  void rank_only_least(const Part<Element>& part, const Ranked<Element>& ranked) const {
-    const LeastPlan plan = plan_for_least(ranked.answer.k);
-    start("rank_least", rank_least<Element>, plan.blocks, kCountThreads, plan.shared_bytes<Element>(), part, ranked,
-          plan);
-  }
-
   void count(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked, Zeros zeros) const {
     start("rank_by_counting", rank_by_counting<Element>, blocks_for(size, kLanes), kCountThreads, 0, part, ranked,
           zeros);
@@ -77,34 +64,33 @@ class Ordering {
     if (count > kPartitionThreads)
       distribute_twice(part, size, buckets);
     else
-      distribute_tiles(part, size, buckets);
+      distribute_once(part, size, buckets);
     start("sort_buckets", sort_buckets<Element>, count, kBucketThreads, kBucketRoom<Element> * sizeof(Element), part,
           buckets, ranked, ranked.answer.k * ranked.every);
   }
 
   /// In small tiles where there would not be large ones for all multiprocessors.
-  void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    const std::size_t multiprocessors = static_cast<std::size_t>(device_.properties().multiprocessors);
-    if (size < multiprocessors * kPartitionThreads * kPartitionItems)
-      distribute_tiles<1>(part, size, buckets);
+  void distribute_once(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
+    if (size < device_.properties().multiprocessors * kPartitionTile<PartitionPolicy::kItems>)
+      distribute_tiles<PartitionPolicy::kFewItems>(part, size, buckets);
     else
-      distribute_tiles<kPartitionItems>(part, size, buckets);
+      distribute_tiles<PartitionPolicy::kItems>(part, size, buckets);
   }
 
   template <unsigned kItems>
   void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    const std::size_t shared_bytes = Partition<Element>::shared_bytes(buckets.count, kItems);
+    const std::size_t shared_bytes = Partition<Element, kItems>::shared_bytes(buckets.count);
     const std::size_t resident = resident_blocks(partition<kItems, Element>, kPartitionThreads, shared_bytes) *
-                                 static_cast<std::size_t>(device_.properties().multiprocessors);
-    const std::size_t tiles = blocks_for(size, std::size_t{kPartitionThreads} * kItems);
-    start("partition", partition<kItems, Element>, std::min(tiles, resident), kPartitionThreads, shared_bytes, part,
-          buckets);
+                                 device_.properties().multiprocessors;
+    start("partition", partition<kItems, Element>, std::min(blocks_for(size, kPartitionTile<kItems>), resident),
+          kPartitionThreads, shared_bytes, part, buckets);
   }
 
   /// First to as few buckets as a tile has many elements for, so that what goes to one of them lies together and is one
   /// request for room; then each of these. Their many samples make them even.
   void distribute_twice(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    constexpr std::size_t kTile = std::size_t{kPartitionThreads} * kPartitionItems;
+    constexpr unsigned kItems = PartitionPolicy::kItems;
+    constexpr std::size_t kTile = kPartitionTile<kItems>;
     Buckets<Element> coarse = buckets;
     coarse.every = (buckets.count + kMaxCoarse - 1) / kMaxCoarse;
     coarse.count = (buckets.count + coarse.every - 1) / coarse.every;
@@ -113,9 +99,9 @@ class Ordering {
     coarse.room = static_cast<unsigned>(blocks_for(most * coarse.every / buckets.count * 5 / 4, kTile) * kTile);
     const auto elements = device_.allocate<Element>(std::size_t{coarse.count} * coarse.room);
     coarse.elements = elements.data();
-    distribute_tiles(part, size, coarse);
+    distribute_once(part, size, coarse);
     start("partition_again", partition_again<Element>, coarse.count * (coarse.room / kTile), kPartitionThreads,
-          Partition<Element>::shared_bytes(coarse.every, kPartitionItems), part, coarse, buckets);
+          Partition<Element, kItems>::shared_bytes(coarse.every), part, coarse, buckets);
   }
 
   /// Chooses the splitters of a sample; those of a large sample in the same way.

@@ -29,10 +29,6 @@ struct InOrder {
   std::size_t k = 0;      ///< at most the elements there are
 };
 
-/// Most wanted elements that the minima of groups of a list bound.
-template <class Element>
-inline constexpr std::size_t kMaxSelected = kMaxSelectedBytes / sizeof(Element);
-
 /// Small lists by counting, up to kMaxOrdered elements by a sample sort. That guesses: guess->failed may be set,
 /// though less than once in a million times.
 template <class Element>

@@ -10,13 +10,7 @@ inline constexpr std::size_t kMaxCounted = 8192;
 /// Longer lists would need more buckets than shared memory can count.
 inline constexpr std::size_t kMaxOrdered = std::size_t{20} << 20;
 
-/// Most bytes of wanted elements that the minima of groups of a list bound: these have to fit shared memory.
-inline constexpr std::size_t kMaxSelectedBytes = std::size_t{16} * 1024;
-
-/// Returns true if the k least of a guessed list of `size` elements in the mean, of so many bytes each, are found by
-/// distributing all of them to buckets; shorter lists and fewer wanted elements take less.
-constexpr bool is_distributed(std::size_t size, std::size_t k, std::size_t element_bytes) {
-  return size > kMaxCounted / 2 && (k > kMaxSelectedBytes / element_bytes || k > size / 2);
-}
+/// Returns true if a guessed list of `size` elements in the mean is distributed to buckets; shorter ones take less.
+constexpr bool is_distributed(std::size_t size) { return size > kMaxCounted / 2; }
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -9,16 +9,14 @@ namespace skyrank::kernels::cuda::topk {
 /// Few elements, which are compared with all others.
 struct CountPolicy {
   static constexpr unsigned kThreads = 1024;
-  /// Groups of a long list for each wanted element: four keep 1.15 times as many as are wanted.
-  static constexpr std::size_t kGroupsOfWanted = 4;
-  static constexpr unsigned kBlocks = 128;  ///< blocks that rank the least of a list: 32 lost 1 to 2.4 us
 };
 
 /// Many elements to buckets.
 struct PartitionPolicy {
   static constexpr unsigned kThreads = 512;
-  static constexpr unsigned kItems = 8;
-  static constexpr unsigned kBlocks = 2;  ///< blocks of a multiprocessor
+  static constexpr unsigned kItems = 8;     ///< elements of a thread in a tile,
+  static constexpr unsigned kFewItems = 2;  ///< and in one of a list that is too short for all multiprocessors
+  static constexpr unsigned kBlocks = 2;    ///< blocks of a multiprocessor
   /// Buckets of the first of two steps: one step to 7,800 buckets took 840 us, two 422.
   static constexpr unsigned kMaxCoarse = 128;
 };

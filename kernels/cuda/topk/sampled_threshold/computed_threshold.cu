@@ -192,7 +192,7 @@ std::optional<TopKSolution> select_with(const ScanProblem& problem, const Thresh
     launch("sample_scores", sample_scores,
            {.blocks = blocks_for(sampled, kSampleOfScoresThreads), .threads = kSampleOfScoresThreads}, device.stream(),
            rows, sample.data(), sampled);
-    selection.start(SampledScores{sample.data()}, {}, keep_computed<Form>, grid, program, layout,
+    selection.start(SampledScores{sample.data()}, keep_computed<Form>, grid, program, layout,
                     static_cast<unsigned>(tiles), rows, failed);
   });
 }

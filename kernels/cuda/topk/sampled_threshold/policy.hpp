@@ -105,16 +105,4 @@ struct ColumnScanPolicy {
   static constexpr unsigned kBlocks = kGeneral ? (kTerms > 4 ? 2 : 3) : (kTerms > 4 ? 3 : AnyScanPolicy::kBlocks);
 };
 
-/// How the tiles of a scan over columns are shared out.
-struct WavePolicy {
-  static constexpr std::size_t kMinWaves = 16;   ///< waves; with fewer all tiles come in them
-  static constexpr std::size_t kShared = 4;      ///< one wave in so many is shared out by counters,
-  static constexpr std::size_t kMaxShared = 16;  ///< waves, the most that are,
-  static constexpr std::size_t kMinShared = 8;   ///< and at least one in so many is
-  static constexpr unsigned kQueues = 32;        ///< work counters; one counts every 5 ns
-  static constexpr unsigned kWordsOfQueue = 32;  ///< words between counters, so that each has a cache line
-  /// Parts of a batch, during whose reads the next one is counted: one part lost 2 to 5 at 2^26.
-  static constexpr unsigned kPartsOfBatch = 2;
-};
-
 }  // namespace skyrank::kernels::cuda::topk

@@ -58,13 +58,12 @@ class SampledBins {
   }
 
   /// Finds the threshold and, where there are bins, their knots. `rows` is what find_threshold samples. `looks_ahead`:
-  /// the scan's blocks read rows before they wait for that. `counters`: what these count in.
+  /// the scan's blocks read rows before they wait for that.
   template <class Rows>
-  void sample(const Rows& rows, Guess<Element>* guess, const Bins<Element>& bins, bool looks_ahead = false,
-              const Zeros& counters = {}) {
+  void sample(const Rows& rows, Guess<Element>* guess, const Bins<Element>& bins, bool looks_ahead = false) {
     launch("find_threshold", find_threshold<Rows>, {.blocks = plan_.blocks, .threads = kSampleThreads},
            device_.stream(), rows, static_cast<unsigned>(plan_.rows), static_cast<unsigned>(plan_.group),
-           static_cast<unsigned>(plan_.rank), guess, minima(), device_.arrivals(), bins, looks_ahead, counters);
+           static_cast<unsigned>(plan_.rank), guess, minima(), device_.arrivals(), bins, looks_ahead);
   }
 
   /// Puts the k least of what bins hold in order. The guess has failed where they hold fewer.

@@ -113,12 +113,11 @@ class ScanSelection {
     return {.keys = nullptr, .complement = ties == TieRule::last ? Kind::kRowMask : Element{0}};
   }
 
-  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target; it counts in `counters`.
+  /// In the order of the device's stream. `keep` is a kernel that adds candidates to a target.
   template <class... Parameters, class... Arguments>
-  void start(const Rows& rows, const Zeros& counters, void (*keep)(Parameters...), const Grid& grid,
-             const Arguments&... arguments) {
+  void start(const Rows& rows, void (*keep)(Parameters...), const Grid& grid, const Arguments&... arguments) {
     const ScanTarget<Element> target = this->target();
-    bins_.sample(rows, guess_.data(), target.bins, false, counters);
+    bins_.sample(rows, guess_.data(), target.bins, false);
     Grid overlapping = grid;
     overlapping.overlaps = device_.properties().overlaps_launches;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);

@@ -154,21 +154,6 @@ __device__ Key score_of(const ReadScan& scan, std::size_t row) {
   return score.bits[0];
 }
 
-/// Keeps those of a thread's rows that pass, where no column has NULLs and all are the score's: from their scores, so
-/// that nothing is read again.
-template <class Rows, unsigned kRows, class Found>
-__device__ void keep_scored(const Rows& rows, const Wanted<typename Rows::Kind>& wanted, unsigned first,
-                            const Scores<typename Rows::Key, kRows>& scores, unsigned passing, Found& found) {
-  while (__any_sync(kAllLanes, passing != 0)) {
-    const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(passing)) - 1);
-    const auto score = chosen_of(scores.bits, bit / 8 * kRowsOfGroup + bit % 8);
-    const unsigned row = (first + bit / 8 * kGroupStride) * kRowsOfGroup + bit % 8;
-    const auto element = rows.kind.of(key_of_score(rows.scan, score, false), row);
-    found.add_in_rounds(passing != 0 && wanted.holds(element) ? 1 : 0, [&](unsigned) { return element; });
-    passing &= passing - 1;
-  }
-}
-
 /// Keeps those of a thread's rows that pass, of those in `passing`, whose scores may be wanted and are in the ranges of
 /// their own columns. All lanes of a warp call. In the end a lane mostly has one row or none: each makes the elements
 /// of its own rows one after another, from values that have been read before.
@@ -197,81 +182,6 @@ __device__ void keep_passing(const Rows& rows, const Wanted<typename Rows::Kind>
     passing &= passing - 1;
   }
 }
-
-/// How tiles are shared out: to blocks in waves, and in the end by work counters to warps that are done with theirs, a
-/// few parts of a warp at a time. Some multiprocessors are up to a quarter faster than others.
-struct ScanWaves {
-  unsigned in_waves;   ///< tiles
-  unsigned tiles;      ///< in all
-  unsigned* counters;  ///< zeros, WavePolicy::kQueues of them
-};
-
-/// A warp's parts of the tiles that do not come in waves. All lanes call.
-class SharedParts {
- public:
-  static constexpr unsigned kOfTile = kScanThreads / kLanes;
-
-  __device__ explicit SharedParts(const ScanWaves& waves) : waves_(waves) { ask(); }
-
-  /// Returns true, and sets `part`, if there is one more.
-  __device__ bool next(unsigned& part) {
-    if (left_ > 0) {
-      --left_;
-      part = ++part_;
-      return true;
-    }
-    const unsigned batch = __shfl_sync(kAllLanes, batch_, 0);
-    part = part_ = waves_.in_waves * kOfTile + (batch * WavePolicy::kQueues + queue()) * WavePolicy::kPartsOfBatch;
-    if (part >= waves_.tiles * kOfTile) return false;
-    left_ = WavePolicy::kPartsOfBatch - 1;
-    ask();
-    return true;
-  }
-
- private:
-  __device__ static unsigned queue() { return blockIdx.x % WavePolicy::kQueues; }
-  /// Counts the next batch, before the parts of the last one are read.
-  __device__ void ask() {
-    if (waves_.in_waves >= waves_.tiles) return;
-    if (threadIdx.x % kLanes == 0) batch_ = atomicAdd(waves_.counters + queue() * WavePolicy::kWordsOfQueue, 1u);
-  }
-
-  const ScanWaves& waves_;
-  unsigned batch_ = 0;  ///< in the first lane
-  unsigned part_ = 0;
-  unsigned left_ = 0;  ///< parts of the last batch
-};
-
-/// The first of a thread's groups in what its warp looks at next: tiles that come in waves, then shared parts. All
-/// lanes of a warp call.
-template <unsigned kAtATime>
-class GroupsInWaves {
- public:
-  __device__ explicit GroupsInWaves(const ScanWaves& waves) : waves_(waves), parts_(waves), tile_(blockIdx.x) {}
-
-  /// Returns true, and sets `first`, if there is something left.
-  __device__ bool next(unsigned& first) {
-    unsigned part = 0;
-    if (tile_ < waves_.in_waves) {
-      first = first_of(tile_, threadIdx.x);
-      tile_ += gridDim.x;
-    } else if (parts_.next(part)) {
-      first = first_of(part / SharedParts::kOfTile, part % SharedParts::kOfTile * kLanes + threadIdx.x % kLanes);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  __device__ static unsigned first_of(unsigned tile, unsigned thread) {
-    return tile * (kScanThreads * kAtATime) + thread;
-  }
-
- private:
-  const ScanWaves& waves_;
-  SharedParts parts_;
-  unsigned tile_;
-};
 
 /// Keeps the compiler from holding for later what it has read at a place: that can be read again, and there are too few
 /// registers.
@@ -304,7 +214,7 @@ __device__ void keep_last(const Rows& rows, const Wanted<typename Rows::Kind>& w
 /// and what only they need is read, where one of a warp's scores is.
 template <class Key, unsigned kTerms, ScanForm kForm, bool kOwnRanges>
 __global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlocks))
-    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, const __grid_constant__ ScanWaves waves,
+    keep_scanned(const __grid_constant__ ScannedRows<Key> rows, unsigned tiles,
                  const __grid_constant__ ScanTarget<typename ScannedRows<Key>::Element> target) {
   using Element = typename ScannedRows<Key>::Element;
   constexpr unsigned kAtATime = kGroups<kTerms, kForm>;
@@ -322,8 +232,9 @@ __global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlock
   const Range without_ties(scan.integer, scan.high, below);
   ScanCollector<Element> found{buffers[threadIdx.x / kLanes], sink_of(target, wanted.holds_all(), knots)};
 
-  GroupsInWaves<kAtATime> groups(waves);
-  for (unsigned first = 0; groups.next(first);) {
+  constexpr unsigned kGroupsOfTile = kScanThreads * kAtATime;
+  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    unsigned first = tile * kGroupsOfTile + threadIdx.x;
     const auto look = look_first<Key, kTerms, kAtATime, kForm, kOwnRanges>(scan, first);
     const unsigned row = first * kRowsOfGroup;
     const Range range = ties.leaves_all(row, row + kSpanOfThread<kAtATime>) ? without_ties : with_ties;
@@ -331,21 +242,17 @@ __global__ void __launch_bounds__(kScanThreads, (PolicyOf<kTerms, kForm>::kBlock
         kOwnRanges ? (range.rows_within(look.scores.bits) & look.passing) != 0 : range.may_hold_any(look.scores.bits);
     if (!__any_sync(kAllLanes, any)) continue;
     const unsigned passing = range.rows_within(look.scores.bits) & look.passing & bits_of_groups(kAtATime);
-    if (kTerms > 1 && scan.plain) {
-      keep_scored(rows, wanted, first, look.scores, passing, found);
-    } else {
-      read_anew(first);
-      keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
-    }
+    read_anew(first);
+    keep_passing<kTerms, kAtATime, kForm>(rows, wanted, first, passing, found);
   }
-  keep_last(rows, wanted, std::size_t{waves.tiles} * kScanThreads * kAtATime * kRowsOfGroup, found);
+  keep_last(rows, wanted, std::size_t{tiles} * kGroupsOfTile * kRowsOfGroup, found);
   found.flush();
 }
 
 /// A kernel, and the rows of its tiles.
 template <class Key>
 struct Keeper {
-  void (*keep)(ScannedRows<Key>, ScanWaves, ScanTarget<typename ScannedRows<Key>::Element>);
+  void (*keep)(ScannedRows<Key>, unsigned, ScanTarget<typename ScannedRows<Key>::Element>);
   unsigned tile;
 };
 
@@ -372,10 +279,8 @@ Keeper<Key> keeper_of([[maybe_unused]] int terms) {
 
 template <class Key, bool kOwnRanges>
 Keeper<Key> keeper_of(const ColumnScan& scan) {
-  const ScanForm form = form_of_score(scan);
-  if (form == ScanForm::floats) return keeper_of<Key, ScanForm::floats, kOwnRanges>(scan.terms);
   if constexpr (sizeof(Key) == 8) {
-    if (form == ScanForm::general) return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
+    if (form_of_score(scan) == ScanForm::general) return keeper_of<Key, ScanForm::general, kOwnRanges>(scan.terms);
   }
   return keeper_of<Key, ScanForm::words, kOwnRanges>(scan.terms);  // columns of short keys are words
 }
@@ -385,17 +290,6 @@ Keeper<Key> keeper_of(const ColumnScan& scan) {
   const bool own_ranges =
       std::any_of(scan.columns, scan.columns + scan.terms, [](const ScannedColumn& column) { return column.filtered; });
   return own_ranges ? keeper_of<Key, true>(scan) : keeper_of<Key, false>(scan);
-}
-
-/// How tiles of so many rows are shared out to `blocks`.
-ScanWaves waves_of(std::size_t n, unsigned tile, std::size_t blocks) {
-  using Policy = WavePolicy;
-  const std::size_t tiles = n / tile;
-  const std::size_t waves = tiles / blocks;
-  const std::size_t shared =
-      std::max(std::min(waves / Policy::kShared, Policy::kMaxShared), waves / Policy::kMinShared);
-  const std::size_t in_waves = waves < Policy::kMinWaves ? tiles : (waves - shared) * blocks;
-  return {.in_waves = static_cast<unsigned>(in_waves), .tiles = static_cast<unsigned>(tiles), .counters = nullptr};
 }
 
 /// Returns the bytes of a row that are always read.
@@ -417,12 +311,9 @@ std::optional<TopKSolution> select_from(const ScanProblem& problem, const Thresh
       resident_blocks(keeper.keep, kScanThreads) * static_cast<std::size_t>(device.properties().multiprocessors);
   const Grid grid{.blocks = std::min(blocks_for(problem.n, std::size_t{kScanThreads} * kRowsOfGroup), resident),
                   .threads = kScanThreads};
-  ScanWaves waves = waves_of(problem.n, keeper.tile, grid.blocks);
-  const auto counters = device.allocate<unsigned>(WavePolicy::kQueues * WavePolicy::kWordsOfQueue);
-  waves.counters = counters.data();
-  const Zeros zeros{.words = counters.data(), .count = static_cast<unsigned>(counters.size())};
+  const auto tiles = static_cast<unsigned>(problem.n / keeper.tile);
   return select_from_scan<Rows>(problem, plan, bytes_of_row(scan), context, device,
-                                [&](auto& selection) { selection.start(rows, zeros, keeper.keep, grid, rows, waves); });
+                                [&](auto& selection) { selection.start(rows, keeper.keep, grid, rows, tiles); });
 }
 
 }  // namespace

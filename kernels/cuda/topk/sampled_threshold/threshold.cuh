@@ -147,14 +147,13 @@ __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned si
   if (rule.count > 0) choose_knots(chosen_from, groups, threshold, rank - 1, rule);
 }
 
-/// Besides, empties bins, where there are some, and sets what the scan counts in to zero.
+/// Besides, empties bins, where there are some.
 template <class Rows>
 __global__ void __launch_bounds__(kSampleThreads)
     find_threshold(const __grid_constant__ Rows rows, unsigned of_block, unsigned size, unsigned rank,
                    Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,
-                   const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead, Zeros counters) {
+                   const __grid_constant__ Bins<typename Rows::Element> bins, bool looks_ahead) {
   if (bins.some()) bins.clear();
-  counters.set();
   guess_threshold(rows, of_block, size, rank, guess, minima, arrived, looks_ahead, bins.rule);
 }
 

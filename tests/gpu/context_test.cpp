@@ -7,16 +7,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/cuda/device/residence.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
+#include "tools/bench/residence/residence.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {
 
+using bench::Residence;
 using DeviceContextOnGpu = skyrank::gpu_testing::GpuTest;
 using tests::Distribution;
 using tests::make_columns;
@@ -143,7 +144,7 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationLeavesNothingBehind) {
   // Few rows and many, few wanted and many, equal keys, and keys that are compared in parts: algorithms may take other
   // ways.
   std::vector<std::pair<TopKCase, std::size_t>> cases;
-  constexpr std::size_t kMany = tests::kSanitized ? 3'000 : 20'000;
+  constexpr std::size_t kMany = tests::kSanitized ? 2'000 : 20'000;
   cases.emplace_back(some_keys(700, KeyWidth::bytes2), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes8), 20);
   cases.emplace_back(some_keys(kMany, KeyWidth::bytes4), kMany / 20 * 9);

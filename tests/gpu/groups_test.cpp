@@ -12,7 +12,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/device/array.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/gpu/random_columns.hpp"

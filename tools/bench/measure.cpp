@@ -14,12 +14,13 @@
 
 #include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/common/noted_stages.hpp"
-#include "kernels/cuda/device/residence.hpp"
+#include "kernels/cuda/device/array.hpp"
 #include "planner/cost/models.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/judge.hpp"
 #include "tools/bench/memory.hpp"
 #include "tools/bench/planner/look.hpp"
+#include "tools/bench/residence/residence.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -222,7 +223,7 @@ class Rounds {
   Contenders overruns_;
   std::vector<double> floor_samples_;
   std::vector<double> gpu_floor_samples_;
-  std::optional<kernels::cuda::Residence> gpu_;
+  std::optional<Residence> gpu_;
   Answers answers_;
 };
 

@@ -56,4 +56,11 @@ std::size_t available_bytes() {
   return static_cast<PoolResource&>(device.memory()).available();
 }
 
+std::size_t peak_temporary_bytes() {
+  auto& pool = static_cast<PoolResource&>(DeviceContext::of_process().memory());
+  const std::size_t peak = pool.peak();
+  pool.forget_peak();
+  return peak;
+}
+
 }  // namespace skyrank::kernels::cuda

@@ -49,4 +49,7 @@ void read_array(void* target, const void* from_device, std::size_t bytes);
 /// Device memory that can still be had.
 std::size_t available_bytes();
 
+/// The most bytes of temporary device memory that the process's own context had in use at a time since the last call.
+std::size_t peak_temporary_bytes();
+
 }  // namespace skyrank::kernels::cuda

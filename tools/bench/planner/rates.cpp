@@ -13,8 +13,8 @@
 
 #include "kernels/common/dominance.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/device/residence.hpp"
 #include "tools/bench/floor.hpp"
+#include "tools/bench/residence/residence.hpp"
 
 namespace skyrank::bench {
 namespace {
@@ -117,7 +117,7 @@ std::map<std::string, double, std::less<>> measure_gpu() {
   const std::vector<std::uint32_t> values(kRows, 1);
   const auto residence = [&](std::size_t n) {
     const kernels::KeyColumn column{values.data(), kernels::KeyWidth::bytes4};
-    return std::make_unique<const kernels::cuda::Residence>(std::span(&column, 1), n);
+    return std::make_unique<const Residence>(std::span(&column, 1), n);
   };
   const auto has_driver = Clock::now();
   residence(1024)->read_ms();

@@ -7,18 +7,18 @@
 #include "kernels/common/problem.hpp"
 
 // Keys that stay on a device. Plain C++: in a build without CUDA it can only refuse.
-namespace skyrank::kernels::cuda {
+namespace skyrank::bench {
 
 /// Key columns in the memory of device 0, in the process's own context, for problems with Memory::device.
 class Residence {
  public:
   /// Copies n keys of each column from the host. Throws Failure and OutOfMemory.
-  Residence(std::span<const KeyColumn> columns, std::size_t n);
+  Residence(std::span<const kernels::KeyColumn> columns, std::size_t n);
   ~Residence();
   Residence(const Residence&) = delete;
   Residence& operator=(const Residence&) = delete;
 
-  std::span<const KeyColumn> keys() const;
+  std::span<const kernels::KeyColumn> keys() const;
   /// Returns the bytes of all the device memory that it has.
   std::size_t bytes() const;
 
@@ -34,7 +34,4 @@ class Residence {
   std::unique_ptr<State> state_;
 };
 
-/// The most bytes of temporary device memory that the process's own context had in use at a time since the last call.
-std::size_t peak_temporary_bytes();
-
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::bench

@@ -1,4 +1,4 @@
-#include "kernels/cuda/device/residence.hpp"
+#include "tools/bench/residence/residence.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -6,8 +6,11 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 
-namespace skyrank::kernels::cuda {
+namespace skyrank::bench {
 namespace {
+
+using namespace kernels::cuda;
+using kernels::KeyColumn;
 
 constexpr unsigned kLoads = 4;
 
@@ -33,9 +36,7 @@ void read(const void* data, std::size_t bytes, unsigned* sum, cudaStream_t strea
 }
 
 /// The process's own context has a pool of its own.
-PoolResource& pool_of(DeviceContext& device) { return static_cast<PoolResource&>(device.memory()); }
-
-std::size_t in_use(DeviceContext& device) { return pool_of(device).in_use(); }
+std::size_t in_use(DeviceContext& device) { return static_cast<PoolResource&>(device.memory()).in_use(); }
 
 }  // namespace
 
@@ -95,11 +96,4 @@ void Residence::evict() const {
   state_->device.synchronize();
 }
 
-std::size_t peak_temporary_bytes() {
-  PoolResource& pool = pool_of(DeviceContext::of_process());
-  const std::size_t peak = pool.peak();
-  pool.forget_peak();
-  return peak;
-}
-
-}  // namespace skyrank::kernels::cuda
+}  // namespace skyrank::bench

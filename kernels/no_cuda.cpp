@@ -1,7 +1,6 @@
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/failure.hpp"
-#include "kernels/cuda/device/residence.hpp"
 #include "kernels/cuda/devices/borrowed.hpp"
 #include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
@@ -15,7 +14,7 @@
 #include "kernels/cuda/skyline/team.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
 
-// Stands for the rest of kernels/cuda in a build without CUDA.
+// Stands for kernels/cuda in a build without CUDA.
 namespace skyrank::kernels::cuda {
 
 Devices find_devices() {
@@ -34,19 +33,6 @@ RunPart run_part_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
 
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
-struct Residence::State {};
-
-Residence::Residence(std::span<const KeyColumn> /*columns*/, std::size_t /*n*/) {
-  throw Failure("Residence", find_devices().reason, __FILE__, __LINE__);
-}
-Residence::~Residence() = default;
-std::span<const KeyColumn> Residence::keys() const { return {}; }
-std::size_t Residence::bytes() const { return 0; }
-double Residence::read_ms() const { return 0; }
-void Residence::evict() const {}
-
-std::size_t peak_temporary_bytes() { return 0; }
-
 DeviceArray::DeviceArray(std::size_t /*bytes*/) {
   throw Failure("DeviceArray", find_devices().reason, __FILE__, __LINE__);
 }
@@ -59,6 +45,7 @@ PinnedRange::PinnedRange(void* /*memory*/, std::size_t /*bytes*/) : memory_(null
 PinnedRange::~PinnedRange() { memory_ = nullptr; }
 void read_array(void* /*target*/, const void* /*from_device*/, std::size_t /*bytes*/) {}
 std::size_t available_bytes() { return 0; }
+std::size_t peak_temporary_bytes() { return 0; }
 std::shared_ptr<void> upload(const HostValues& /*values*/, const std::stop_token& /*stop*/) {
   throw Failure("upload", find_devices().reason, __FILE__, __LINE__);
 }

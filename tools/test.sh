@@ -69,6 +69,8 @@ check_reference() {
   echo "reference: build/api/index.html"
 }
 
+# What users get: whole queries, the kernels with every kind of vectors, programs, packages, the Python package. Unit tests of
+# the engine, the planner and the file formats run with sanitizers alone, which see more in them.
 # Built as by tools/run.sh, several files at a time. The objects serve again for the consumers and the wheel that tests build.
 # The GPU kernels are compiled where nvcc is found. Where there is no GPU their tests skip, and nvcc does not optimise them, in
 # half the time: its errors are the same. On the emulator they run with the address sanitizer, which sees more there. The
@@ -76,8 +78,8 @@ check_reference() {
 stage_release() {
   local optimise=OFF
   if nvidia-smi -L >/dev/null 2>&1; then optimise=ON; fi
-  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_MPI=ON \
-    "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_UNIT_TESTS=OFF -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF \
+    -DSKYRANK_MPI=ON "-DSKYRANK_BUILD_PYTHON=$(with_python)" "-DSKYRANK_OPTIMISE_CUDA=$optimise" -DCMAKE_UNITY_BUILD=ON \
     -DCMAKE_UNITY_BUILD_BATCH_SIZE=10
   run_tests release -j "$(nproc)"
 }
@@ -136,7 +138,8 @@ stage_fuzz() {
 # Queries on a local cluster of two executors, by the Python package of the release build.
 stage_spark() {
   tools/setup.sh --test --spark
-  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF -DSKYRANK_BUILD_PYTHON=ON
+  build release -DSKYRANK_BUILD_TESTS=ON -DSKYRANK_UNIT_TESTS=OFF -DSKYRANK_CUDA=AUTO -DSKYRANK_EMULATE_CUDA=OFF \
+    -DSKYRANK_BUILD_PYTHON=ON
   PYTHONPATH=$PWD/build/release/python:$PWD/.deps/spark .deps/python/bin/python -B -m pytest -q -p no:cacheprovider \
     tests/python/test_spark.py
 }

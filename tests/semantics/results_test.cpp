@@ -68,7 +68,7 @@ Table near_chain(std::int64_t rows) {
 }
 
 TEST(Results, ManyLevels) {
-  constexpr std::int64_t kRows = tests::kEmulated ? 42 : tests::kSanitized ? 60 : 150;
+  constexpr std::int64_t kRows = tests::kEmulated ? 30 : tests::kSanitized ? 60 : 150;
   const Table table = near_chain(kRows);
   const std::vector<Preference> preferences = {
       low("a"),

@@ -113,6 +113,8 @@ find_package(CUDAToolkit REQUIRED)
 add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
 if(NOT SKYRANK_OPTIMISE_CUDA)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+  # Nor what launches kernels; this option of nvcc is for the host's code alone.
+  string(REPLACE "-O3" "-O0" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
 endif()
 set(SKYRANK_HAS_CUDA TRUE)
 message(STATUS "SkyRank: GPU kernels with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")

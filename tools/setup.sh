@@ -71,6 +71,13 @@ make_scratch() {
   scratch=$(mktemp -d "$DEPS/.unfinished.XXXXXX")
 }
 
+# in_scratch_of_its_own COMMAND: beside others; for a shell of its own.
+in_scratch_of_its_own() {
+  scratch=
+  trap 'rm -rf "$scratch"' EXIT
+  "$@"
+}
+
 # replace DIR NAME: DIR becomes .deps/NAME.
 replace() {
   if [[ -e $DEPS/$2 ]]; then mv -T "$DEPS/$2" "$scratch/replaced"; fi
@@ -217,8 +224,11 @@ setup_arrow
 if $with_test; then
   install_packages "${TEST_PACKAGES[@]}"
   install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
-  setup_tbb_for_tsan
+  # The one compiles, the other downloads.
+  in_scratch_of_its_own setup_tbb_for_tsan &
+  tbb=$!
   setup_python
+  wait "$tbb"
 fi
 if $with_spark; then setup_spark; fi
 if $with_cuda; then setup_cuda; fi

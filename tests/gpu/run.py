@@ -39,6 +39,7 @@ SANITIZERS = {
         "racecheck", [], "PartitionRows.OfCodes*:PartitionRows.OfNone:PartitionRows.ContendersOfValues*:"
                          "PartitionRows.KeysWithout*", 60),
     "racecheck of skylines": ("racecheck", [], "SkylineOnGpu.AConstantColumnTellsNothing", 30),
+    "racecheck of segments": ("racecheck", [], "SegmentsOnGpu.OfManyLengths", 60),
 }
 
 

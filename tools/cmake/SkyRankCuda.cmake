@@ -4,15 +4,15 @@
 set(SKYRANK_HAS_CUDA FALSE)
 
 # skyrank_join_cuda(RESULT SOURCE...): the sources as they are; in a unity build, which CMake 3.25 has for C++ alone, files
-# that include those of a folder, five at a time. Headers are most of what is compiled of a short kernel. The folders with
-# the longest kernels are left out: their files are compiled side by side.
+# that include those of a folder, five at a time. Headers are most of what is compiled of a short kernel. The files of
+# `batched` stay alone, as each has its policy by one name.
 function(skyrank_join_cuda result)
   set(joined "")
   if($CACHE{CMAKE_UNITY_BUILD})
     foreach(source IN LISTS ARGN)
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE source)
       cmake_path(GET source PARENT_PATH folder)
-      if(folder MATCHES "/(batched|bitmap|dr_topk|sampled_threshold)$")
+      if(folder MATCHES "/batched$")
         list(APPEND joined "${PROJECT_SOURCE_DIR}/${source}")
         continue()
       endif()

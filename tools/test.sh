@@ -33,7 +33,8 @@ configure() {
 # build PRESET [cmake arguments...]
 build() {
   configure "$@"
-  cmake --build --preset "$1" -- --quiet
+  # A job a core: Ninja's two more take 5 % longer.
+  cmake --build --preset "$1" -j "$(nproc)" -- --quiet
 }
 
 # run_tests PRESET [ctest arguments...]: prints ctest's closing lines, and everything when a test fails.

@@ -225,6 +225,7 @@ class NarrowedSegment {
       const Element mine = first + lane() < count_ ? held_[first + lane()] : kNoElement<Element>;
       const bool keep = first + lane() < count_ && mine <= bound;
       const unsigned all = __ballot_sync(kAllLanes, keep);
+      __syncwarp();  // a ballot does not order memory
       // To places whose elements have been looked at.
       if (keep) held_[kept + static_cast<unsigned>(__popc(all & ((1u << lane()) - 1)))] = mine;
       kept += static_cast<unsigned>(__popc(all));

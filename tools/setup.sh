@@ -71,13 +71,6 @@ make_scratch() {
   scratch=$(mktemp -d "$DEPS/.unfinished.XXXXXX")
 }
 
-# in_scratch_of_its_own COMMAND: beside others; for a shell of its own.
-in_scratch_of_its_own() {
-  scratch=
-  trap 'rm -rf "$scratch"' EXIT
-  "$@"
-}
-
 # replace DIR NAME: DIR becomes .deps/NAME.
 replace() {
   if [[ -e $DEPS/$2 ]]; then mv -T "$DEPS/$2" "$scratch/replaced"; fi
@@ -224,11 +217,8 @@ setup_arrow
 if $with_test; then
   install_packages "${TEST_PACKAGES[@]}"
   install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
-  # The one compiles, the other downloads.
-  in_scratch_of_its_own setup_tbb_for_tsan &
-  tbb=$!
+  setup_tbb_for_tsan
   setup_python
-  wait "$tbb"
 fi
 if $with_spark; then setup_spark; fi
 if $with_cuda; then setup_cuda; fi

@@ -148,7 +148,7 @@ class RunningSegment {
     return true;
   }
 
-  /// Makes the k-th least of what is held the bound, and drops what is beyond it.
+  /// Makes the k-th least of what is held the bound, and drops what is beyond it. More than k are held.
   __device__ void narrow() {
     const unsigned held = count();
     Element items[kItems];

@@ -36,10 +36,10 @@ class Ordering {
 
   /// `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (size <= (part.guess == nullptr ? kMaxCounted : kMaxCounted / 2))
-      count(part, size, ranked, {});
-    else
+    if (part.guess != nullptr && is_distributed(size))
       distribute(part, size, ranked);
+    else
+      count(part, size, ranked, {});
   }
 
  private:

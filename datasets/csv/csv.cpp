@@ -308,7 +308,8 @@ class CsvReading {
   arrow::Result<std::shared_ptr<arrow::Table>> try_parse(const std::vector<std::size_t>& indices,
                                                          const IndexTypes& types, std::int32_t block, Quoted quoted) {
     auto reading = arrow::csv::ReadOptions::Defaults();
-    reading.use_threads = options_.threads != 1;
+    // Memory that runs out in a callback of the threaded reader ends the process, so it reads only what gains by it.
+    reading.use_threads = options_.threads != 1 && data_->size() > kFirstBlock;
     if (!reading.use_threads) require_reader_thread(text_.name);
     reading.block_size = block;
     for (std::size_t i = 0; i < layout_.shape.fields; ++i) reading.column_names.push_back(std::to_string(i));

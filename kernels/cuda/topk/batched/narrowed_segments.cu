@@ -18,8 +18,7 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-constexpr unsigned kThreads = NarrowedPolicy::kThreads;
-constexpr unsigned kWarps = kThreads / kLanes;
+constexpr unsigned kNarrowedWarps = NarrowedPolicy::kThreads / kLanes;
 constexpr std::size_t kMaxOfNarrowed = SegmentPolicy::kMaxNarrowedK;
 constexpr unsigned kMaxOfLane = kMaxOfNarrowed / kLanes;
 
@@ -273,13 +272,14 @@ class NarrowedSegment {
 };
 
 template <class E, unsigned kLoads>
-__global__ void __launch_bounds__(kThreads, NarrowedPolicy::kBlocks)
+__global__ void __launch_bounds__(NarrowedPolicy::kThreads, NarrowedPolicy::kBlocks)
     least_of_each_narrowed(E elements, Segments segments, unsigned k, unsigned sorted, RowId* answer) {
   using Element = typename E::Element;
   using Selection = NarrowedSegment<E, kLoads>;
   const unsigned warp = threadIdx.x / kLanes;
-  const std::size_t stride = std::size_t{gridDim.x} * kWarps;
-  for (std::size_t segment = std::size_t{blockIdx.x} * kWarps + warp; segment < segments.count; segment += stride) {
+  const std::size_t stride = std::size_t{gridDim.x} * kNarrowedWarps;
+  for (std::size_t segment = std::size_t{blockIdx.x} * kNarrowedWarps + warp; segment < segments.count;
+       segment += stride) {
     const std::size_t first = segments.begin(segment);
     const std::size_t size = segments.end(segment) - first;
     if (segments.offsets != nullptr && path_of(size, k, sizeof(typename E::Key)) != SegmentPath::narrowed) continue;
@@ -313,11 +313,13 @@ void least_of_narrowed_segments(const E& elements, const Segments& segments, std
                                 DeviceContext& device) {
   const auto kernel = kernel_for<E>(segments.offsets == nullptr ? segments.rows : 0);
   const unsigned sorted = sorted_for(k);
-  const std::size_t bytes = std::size_t{kWarps} * 2 * sorted * sizeof(typename E::Element);
-  const std::size_t resident =
-      resident_blocks(kernel, kThreads, bytes) * static_cast<std::size_t>(device.properties().multiprocessors);
+  const std::size_t bytes = std::size_t{kNarrowedWarps} * 2 * sorted * sizeof(typename E::Element);
+  const std::size_t resident = resident_blocks(kernel, NarrowedPolicy::kThreads, bytes) *
+                               static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each_narrowed", kernel,
-         {.blocks = std::min(blocks_for(segments.count, kWarps), resident), .threads = kThreads, .shared_bytes = bytes},
+         {.blocks = std::min(blocks_for(segments.count, kNarrowedWarps), resident),
+          .threads = NarrowedPolicy::kThreads,
+          .shared_bytes = bytes},
          device.stream(), elements, segments, static_cast<unsigned>(k), sorted, rows);
 }
 

@@ -20,10 +20,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-using Policy = RunningPolicy;
-constexpr unsigned kThreads = Policy::kThreads;
-constexpr unsigned kWarps = kThreads / kLanes;
-
 /// Returns the bits of the numbers below `count`, at least 1.
 __device__ int bits_below(unsigned count) { return 32 - __clz(static_cast<int>(max(count, 2u) - 1)); }
 
@@ -34,12 +30,15 @@ __device__ unsigned spread(unsigned i, int bits) { return __brev(i) >> (32 - bit
 template <class E>
 class RunningSegment {
  public:
+  static constexpr unsigned kThreads = RunningPolicy::kThreads;
+  static constexpr unsigned kWarps = kThreads / kLanes;
+
   using Element = typename E::Element;
   using Key = typename E::Key;
-  using Rows = KeyTiles<E, kLanes, Policy::kLoads>;
+  using Rows = KeyTiles<E, kLanes, RunningPolicy::kLoads>;
 
   /// Elements that there is room for, of which a thread has so many where all are looked at.
-  static constexpr unsigned kRoom = Policy::kHeldBytes / sizeof(Element);
+  static constexpr unsigned kRoom = RunningPolicy::kHeldBytes / sizeof(Element);
   static constexpr unsigned kItems = kRoom / kThreads;
   static_assert(kMaxOfSegment<E> + Rows::kTile <= kRoom, "a tile has room once k elements are left");
 
@@ -182,7 +181,7 @@ class RunningSegment {
 };
 
 template <class E>
-__global__ void __launch_bounds__(kThreads, Policy::kBlocks)
+__global__ void __launch_bounds__(RunningPolicy::kThreads, RunningPolicy::kBlocks)
     least_of_each_running(E elements, Segments segments, unsigned k, bool screened, RowId* answer) {
   using Segment = RunningSegment<E>;
   wait_for_previous();
@@ -204,7 +203,7 @@ __global__ void __launch_bounds__(kThreads, Policy::kBlocks)
     Segment segment(rows, shared, k);
     segment.read();
     RowId* const own = answer + i * k;
-    for (std::size_t rank = size + threadIdx.x; rank < k; rank += kThreads) own[rank] = -1;
+    for (std::size_t rank = size + threadIdx.x; rank < k; rank += RunningPolicy::kThreads) own[rank] = -1;
     segment.finish([&](unsigned rank, typename E::Element element) {
       if (rank < k) own[rank] = static_cast<RowId>(first) + static_cast<RowId>(element & E::kRowMask);
     });
@@ -217,11 +216,11 @@ template <class E>
 void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
                                DeviceContext& device) {
   const std::size_t bytes = sizeof(typename RunningSegment<E>::Shared);
-  const std::size_t resident = resident_blocks(least_of_each_running<E>, kThreads, bytes) *
+  const std::size_t resident = resident_blocks(least_of_each_running<E>, RunningPolicy::kThreads, bytes) *
                                static_cast<std::size_t>(device.properties().multiprocessors);
   launch("least_of_each_running", least_of_each_running<E>,
          {.blocks = std::min(segments.count, resident),
-          .threads = kThreads,
+          .threads = RunningPolicy::kThreads,
           .shared_bytes = bytes,
           .overlaps = screened && device.properties().overlaps_launches},
          device.stream(), elements, segments, static_cast<unsigned>(k), screened, rows);

@@ -27,11 +27,6 @@
 namespace skyrank::kernels::cuda::topk {
 namespace {
 
-using Policy = ScreenedPolicy;
-constexpr unsigned kThreads = Policy::kThreads;
-constexpr unsigned kWarps = kThreads / kLanes;
-constexpr unsigned kLoads = Policy::kLoads;
-
 /// More sampled keys than this, of `mean` in the mean, are not within a segment's k least, but for once in 10^5
 /// segments of random rows.
 SKYRANK_HD inline float most_in_sample(float mean) { return mean + 4.4f * sqrtf(mean) + 4; }
@@ -41,6 +36,10 @@ SKYRANK_HD inline float most_in_sample(float mean) { return mean + 4.4f * sqrtf(
 template <class E, class Shape, unsigned kNeighbours>
 class ScreenedSegment {
  public:
+  static constexpr unsigned kThreads = ScreenedPolicy::kThreads;
+  static constexpr unsigned kWarps = kThreads / kLanes;
+  static constexpr unsigned kLoads = ScreenedPolicy::kLoads;
+
   using Element = typename E::Element;
   using Key = typename E::Key;
   using Order = OrderOfKept<E, kThreads, Shape::kKept>;
@@ -320,7 +319,7 @@ class ScreenedSegment {
 };
 
 template <class E, class Shape, unsigned kNeighbours>
-__global__ void __launch_bounds__(kThreads, Shape::kBlocks)
+__global__ void __launch_bounds__(ScreenedPolicy::kThreads, Shape::kBlocks)
     least_of_each_screened(E elements, Segments segments, unsigned k, RowId* answer) {
   using Segment = ScreenedSegment<E, Shape, kNeighbours>;
   let_next_start();
@@ -355,8 +354,8 @@ bool launch_screening(const E& elements, const Segments& segments, std::size_t k
   const std::size_t resident = Shape::kBlocks * static_cast<std::size_t>(device.properties().multiprocessors);
   const std::size_t most = segments.offsets != nullptr ? resident : std::size_t{1} << 20;
   launch("least_of_each_screened", least_of_each_screened<E, Shape, kNeighbours>,
-         {.blocks = std::min(segments.count, most), .threads = kThreads, .shared_bytes = shared_bytes}, device.stream(),
-         elements, segments, static_cast<unsigned>(k), rows);
+         {.blocks = std::min(segments.count, most), .threads = ScreenedPolicy::kThreads, .shared_bytes = shared_bytes},
+         device.stream(), elements, segments, static_cast<unsigned>(k), rows);
   return true;
 }
 
@@ -373,11 +372,13 @@ bool is_large_enough(unsigned sampled, unsigned room, std::size_t rows, std::siz
 template <class E>
 bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device) {
+  using Policy = ScreenedPolicy;
   // Of 32-bit keys what one access brings is enough.
   constexpr unsigned kOneAccess = 32 / sizeof(typename E::Key);
   constexpr unsigned kTwoAccesses = 8;
   const auto is_enough_for = [&](unsigned kept) {
-    return segments.offsets == nullptr && is_large_enough(kThreads * kOneAccess, kThreads * kept, segments.rows, k);
+    return segments.offsets == nullptr &&
+           is_large_enough(Policy::kThreads * kOneAccess, Policy::kThreads * kept, segments.rows, k);
   };
   if constexpr (sizeof(typename E::Element) == 8) {
     const bool may_be_short =

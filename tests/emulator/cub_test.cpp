@@ -130,36 +130,5 @@ TEST(Scan, CombinesWhatCameBefore) {
   EXPECT_EQ(least.to_host(), (std::vector<int>{9, 5, 3, 3}));
 }
 
-TEST(Reduce, FindsLeastGreatestAndSum) {
-  DeviceArray<int> values({3, -1, 4, 1, -5});
-  DeviceArray<int> results(3);
-  const auto least = [&](void* storage, std::size_t& bytes) {
-    return cub::DeviceReduce::Min(storage, bytes, values.data(), results.data(), 5);
-  };
-  const auto greatest = [&](void* storage, std::size_t& bytes) {
-    return cub::DeviceReduce::Max(storage, bytes, values.data(), results.data() + 1, 5);
-  };
-  const auto sum = [&](void* storage, std::size_t& bytes) {
-    return cub::DeviceReduce::Sum(storage, bytes, values.data(), results.data() + 2, std::size_t{5});
-  };
-  run(least);
-  run(greatest);
-  run(sum);
-  EXPECT_EQ(results.to_host(), (std::vector<int>{-5, 4, 2}));
-}
-
-TEST(Select, CopiesFlaggedItemsInOrder) {
-  DeviceArray<int> values({3, 1, 4, 1, 5});
-  DeviceArray<unsigned> flags({1, 0, 1, 0, 1});
-  DeviceArray<int> copied(3);
-  DeviceArray<std::size_t> count(1);
-  const auto select = [&](void* storage, std::size_t& bytes) {
-    return cub::DeviceSelect::Flagged(storage, bytes, values.data(), flags.data(), copied.data(), count.data(), 5);
-  };
-  run(select);
-  EXPECT_EQ(copied.to_host(), (std::vector<int>{3, 4, 5}));
-  EXPECT_EQ(count.to_host(), (std::vector<std::size_t>{3}));
-}
-
 }  // namespace
 }  // namespace skyrank::emulator

@@ -1,12 +1,11 @@
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
-#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
 #include "kernels/cuda/expression/machine_rows.cuh"
@@ -15,8 +14,7 @@
 // programs that are too long for that, for one row, with its stack in shared memory, one word of each thread beside the
 // next. A warp's rows are neighbours, so that it writes their truths and NULLs as words of bits.
 //
-// Of the rows that pass a filter only their bits are written at first, n / 8 bytes; how many pass before each word says
-// where their ids go.
+// Of the rows that pass a filter only their bits are written at first, n / 8 bytes; their ids are listed from these.
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
@@ -121,21 +119,6 @@ __global__ void __launch_bounds__(kMachineThreads, kMachineBlocks)
                           });
 }
 
-__global__ void count_bits(const unsigned* words, std::size_t count, unsigned long long* bits) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i <= count) bits[i] = i < count ? static_cast<unsigned long long>(__popc(words[i])) : 0;
-}
-
-/// A thread a row, so that a warp writes next to each other what passes of a word.
-__global__ void list_passing(const unsigned* words, const unsigned long long* before, DeviceRows rows, RowId* passing) {
-  const std::size_t place = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (place >= rows.n) return;
-  const unsigned word = words[place / 32];
-  const unsigned bit = 1u << (place % 32);
-  if ((word & bit) == 0) return;
-  passing[before[place / 32] + static_cast<unsigned>(__popc(word & (bit - 1)))] = rows.at(place);
-}
-
 /// Values that the program has on its stack at most.
 unsigned depth_of(const DeviceExpression& expression) {
   int depth = 0;
@@ -230,30 +213,21 @@ Passing filter(const DeviceExpression& condition, const DeviceRows& rows) {
   Passing passing;
   if (rows.n == 0) return passing;
   DeviceContext& device = DeviceContext::of_process();
-  const std::size_t words = (rows.n + 31) / 32;
-  unsigned long long total = 0;
   Buffer<unsigned> bits;
-  Buffer<unsigned long long> before;
+  std::optional<Selection<BitIs>> selected;
   {
     const Lease lease(device);
     const LoadedExpression loaded(condition, device);
-    bits = device.allocate<unsigned>(words);
-    before = device.allocate<unsigned long long>(words + 1);
+    bits = device.allocate<unsigned>((rows.n + 31) / 32);
     find_passing_rows(bits.data(), condition, rows, loaded, device);
-    launch("count_bits", count_bits, one_each(words + 1), device.stream(), bits.data(), words, before.data());
-    with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-      SKYRANK_CUDA_CALL(
-          cub::DeviceScan::ExclusiveSum(temporary, bytes, before.data(), before.data(), words + 1, device.stream()));
-    });
-    total = value_at(before.data() + words, device);
+    selected.emplace(BitIs{bits.data()}, rows.n, device);
+    passing.n = selected->count();
     passing.failed = loaded.any_failed();
   }
-  passing.n = static_cast<std::size_t>(total);
   if (passing.failed || passing.n == 0) return passing;
   passing.ids = DeviceArray(passing.n * sizeof(RowId));
   const Lease lease(device);
-  launch("list_passing", list_passing, one_each(rows.n), device.stream(), bits.data(), before.data(), rows,
-         static_cast<RowId*>(passing.ids.data()));
+  selected->list(IdAt{rows.ids}, static_cast<RowId*>(passing.ids.data()));
   return passing;
 }
 

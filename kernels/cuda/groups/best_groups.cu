@@ -1,7 +1,6 @@
 #include "kernels/cuda/groups/best_groups.hpp"
 
 #include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/common/host_device.hpp"
 #include "kernels/common/key_recipe.hpp"
@@ -9,6 +8,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/device/select.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/groups/policy.hpp"
 
 // The values of groups become keys, which are sorted for the k-th of them: groups are few beside the rows.
@@ -63,7 +63,7 @@ struct IsUpTo {
   const std::uint64_t* keys;
   std::uint64_t last;
 
-  SKYRANK_HD std::uint32_t operator()(std::size_t i) const { return keys[i] <= last ? 1 : 0; }
+  SKYRANK_HD bool operator()(std::size_t i) const { return keys[i] <= last; }
 };
 
 /// taken[i] = value(list[i])
@@ -74,10 +74,6 @@ __global__ void __launch_bounds__(kMapThreads)
   if (i < n) taken[i] = value(list[i]);
 }
 
-struct Element {
-  const std::uint32_t* values;
-  __device__ std::uint32_t operator()(std::uint32_t i) const { return values[i]; }
-};
 struct FirstPlace {
   const std::uint32_t* first;
   __device__ std::int64_t operator()(std::uint32_t group) const { return first[group]; }
@@ -119,20 +115,6 @@ Vector<T> values_on_host(const Value& value, const GroupList& list) {
   return values;
 }
 
-/// Places in [0, n) of the keys that are not above the k-th least, ascending.
-Buffer<std::uint32_t> least_keys(const Buffer<std::uint64_t>& keys, std::size_t k, DeviceContext& device) {
-  const std::size_t n = keys.size();
-  const auto sorted = device.allocate<std::uint64_t>(n);
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.data(), sorted.data(),
-                                                     static_cast<std::uint32_t>(n), 0, 64, device.stream()));
-  });
-  const IsUpTo is_up_to_kth{keys.data(), value_at(sorted.data() + (k - 1), device)};
-  auto places = device.allocate<std::uint32_t>(count_where(is_up_to_kth, n, device));
-  list_where(is_up_to_kth, n, places_from<std::uint32_t>(0), places.data(), device);
-  return places;
-}
-
 }  // namespace
 
 GroupList all_groups(const SortedRows& rows) { return {rows.by_first, rows.count}; }
@@ -146,11 +128,11 @@ GroupList best_groups(const SortedRows& rows, const GroupValue& value, std::size
   const auto keys = device.allocate<std::uint64_t>(rows.count);
   launch("make_group_keys", make_group_keys, one_each(rows.count), device.stream(), groups_of(rows), value,
          numbers(rows.by_first), keys.data());
-  const auto places = least_keys(keys, k, device);
-  launch("take_values", take_values<std::uint32_t, Element>, one_each(places.size()), device.stream(),
-         Element{numbers(rows.by_first)}, static_cast<const std::uint32_t*>(places.data()), places.size(),
-         static_cast<std::uint32_t*>(listed.data()));
-  return {std::move(listed), places.size()};
+  const auto sorted = device.allocate<std::uint64_t>(rows.count);
+  sort_keys(keys.data(), sorted.data(), rows.count, device);
+  const Selection best(IsUpTo{keys.data(), value_at(sorted.data() + (k - 1), device)}, rows.count, device);
+  best.list(ItemAt<std::uint32_t>{numbers(rows.by_first)}, static_cast<std::uint32_t*>(listed.data()));
+  return {std::move(listed), best.count()};
 }
 
 bool sums_fit(const DeviceArray& totals, bool with_sign) {

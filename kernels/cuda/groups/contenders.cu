@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cub/device/device_radix_sort.cuh>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/list_rows.hpp"
 #include "kernels/cuda/groups/policy.hpp"
@@ -136,10 +136,7 @@ std::optional<Found> find(const ReadKeys& codes, const ReadKeys& keys, std::size
   found.count = value_at(counter.data(), device);
   if (found.count > room) return std::nullopt;
   found.places = device.allocate<std::uint32_t>(found.count);
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, unsorted.data(), found.places.data(),
-                                                     static_cast<std::uint32_t>(found.count), 0, 32, device.stream()));
-  });
+  sort_keys(unsorted.data(), found.places.data(), found.count, device);
   found.codes = device.allocate<std::uint32_t>(found.count);
   with_key(codes.column.width, [&]<class Code>(Code) {
     launch("take_codes", take_codes<Code>, one_each(found.count), device.stream(), KeyReader<Code>(codes),

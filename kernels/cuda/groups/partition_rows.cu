@@ -1,7 +1,6 @@
 #include "kernels/cuda/groups/partition_rows.hpp"
 
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/device/select.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each
@@ -38,7 +38,7 @@ template <class Code>
 struct StartsPartition {
   const Code* sorted;
 
-  SKYRANK_HD std::uint32_t operator()(std::size_t i) const { return i == 0 || sorted[i] != sorted[i - 1] ? 1 : 0; }
+  SKYRANK_HD bool operator()(std::size_t i) const { return i == 0 || sorted[i] != sorted[i - 1]; }
 };
 
 /// taken[i] = from[places[i]]
@@ -51,15 +51,6 @@ __global__ void __launch_bounds__(kMapThreads) widen(const std::uint32_t* places
   for_all(n, [&](std::size_t i) { ids[i] = places[i]; });
 }
 
-/// The positions at which partitions start, ascending, in device memory.
-template <class Code>
-Buffer<std::uint32_t> starts_of(const Code* sorted, std::size_t n, DeviceContext& device) {
-  const StartsPartition<Code> starts_partition{sorted};
-  auto starts = device.allocate<std::uint32_t>(count_where(starts_partition, n, device));
-  list_where(starts_partition, n, places_from<std::uint32_t>(0), starts.data(), device);
-  return starts;
-}
-
 /// The numbers of partitions by their first places.
 Buffer<std::uint32_t> order_by_first(const Buffer<std::uint32_t>& first, DeviceContext& device) {
   const std::size_t count = first.size();
@@ -67,19 +58,9 @@ Buffer<std::uint32_t> order_by_first(const Buffer<std::uint32_t>& first, DeviceC
   const auto sorted = device.allocate<std::uint32_t>(count);
   auto ordered = device.allocate<std::uint32_t>(count);
   launch("number", number, few_each(count, device), device.stream(), count, numbers.data());
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, first.data(), sorted.data(), numbers.data(),
-                                                      ordered.data(), static_cast<std::uint32_t>(count), 0, 32,
-                                                      device.stream()));
-  });
+  sort_pairs(first.data(), sorted.data(), numbers.data(), ordered.data(), count, device);
   return ordered;
 }
-
-/// The arrays of places that a sort moves between.
-struct PlaceArrays {
-  DeviceArray current;
-  DeviceArray other;
-};
 
 std::uint32_t* places_of(const DeviceArray& array) { return static_cast<std::uint32_t*>(array.data()); }
 
@@ -90,29 +71,26 @@ struct Split {
   Buffer<std::uint32_t> by_first;
 };
 
+/// Leaves the places in the first of two arrays.
 template <class Code>
-Split sort_and_split(const KeyColumn& stored, std::size_t n, int bits, PlaceArrays& arrays) {
+Split sort_and_split(const KeyColumn& stored, std::size_t n, int bits, DeviceArray& order, DeviceArray& other) {
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const auto codes = device.allocate<Code>(n);
   const auto other_codes = device.allocate<Code>(n);
   with_key(stored.width, [&]<class Stored>(Stored) {
     launch("make_pairs", make_pairs<Stored, Code>, few_each(n, device), device.stream(), stored.as<Stored>(), n,
-           codes.data(), places_of(arrays.current));
+           codes.data(), places_of(order));
   });
-  cub::DoubleBuffer<Code> code_buffers(codes.data(), other_codes.data());
-  cub::DoubleBuffer<std::uint32_t> place_buffers(places_of(arrays.current), places_of(arrays.other));
-  if (bits > 0) {
-    with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-      SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, code_buffers, place_buffers,
-                                                        static_cast<std::uint32_t>(n), 0, bits, device.stream()));
-    });
-  }
-  if (place_buffers.Current() != places_of(arrays.current)) std::swap(arrays.current, arrays.other);
-  Buffer<std::uint32_t> starts = starts_of(code_buffers.Current(), n, device);
+  TwoArrays<Code> sorted{codes.data(), other_codes.data()};
+  TwoArrays<std::uint32_t> places{places_of(order), places_of(other)};
+  if (bits > 0) sort_pairs(sorted, places, static_cast<std::uint32_t>(n), device, bits);
+  if (places.current != places_of(order)) std::swap(order, other);
+  const Selection starting(StartsPartition<Code>{sorted.current}, n, device);
+  auto starts = device.allocate<std::uint32_t>(starting.count());
   auto first = device.allocate<std::uint32_t>(starts.size());
-  launch("take", take<std::uint32_t, std::uint32_t>, few_each(starts.size(), device), device.stream(),
-         places_of(arrays.current), starts.data(), starts.size(), first.data());
+  starting.list(IdAt{}, starts.data());
+  starting.list(ItemAt<std::uint32_t>{places.current}, first.data());
   auto by_first = order_by_first(first, device);
   return {std::move(starts), std::move(first), std::move(by_first)};
 }
@@ -139,10 +117,11 @@ SortedRows sort_rows(const KeyColumn& codes, std::size_t n) {
   const Range range("rows by partition");
   if (n == 0) return {};
   const auto bits = static_cast<int>(std::bit_width(expression::greatest_key(codes, n)));
-  PlaceArrays arrays{DeviceArray(n * sizeof(std::uint32_t)), DeviceArray(n * sizeof(std::uint32_t))};
-  const Split split = bits <= 32 ? sort_and_split<std::uint32_t>(codes, n, bits, arrays)
-                                 : sort_and_split<std::uint64_t>(codes, n, bits, arrays);
-  return {.order = std::move(arrays.current),
+  DeviceArray order(n * sizeof(std::uint32_t));
+  DeviceArray other(n * sizeof(std::uint32_t));
+  const Split split = bits <= 32 ? sort_and_split<std::uint32_t>(codes, n, bits, order, other)
+                                 : sort_and_split<std::uint64_t>(codes, n, bits, order, other);
+  return {.order = std::move(order),
           .starts = kept(split.starts),
           .first = kept(split.first),
           .by_first = kept(split.by_first),

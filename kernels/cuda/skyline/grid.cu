@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/quartiles.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
-#include "kernels/cuda/skyline/sort_rows.hpp"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
@@ -103,9 +103,9 @@ Buffer<std::uint32_t> in_order(SkylineRun& run, const KeyTable<Key>& table, RowL
   launch("find_cells", find_cells<Key, Mask>, one_each(list.count), run.stream(), table, list.rows.data(), list.count,
          quartiles, order, keys.data());
   run.end_stage("masks");
-  SortedRows<std::uint64_t> sorted = sort_rows(std::move(keys), std::move(list.rows), order.bits(), run.device);
+  sort_pairs(keys, list.rows, run.device, order.bits());
   run.end_stage("sort");
-  return std::move(sorted.rows);
+  return std::move(list.rows);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kMapThreads)
 struct HasLevel {
   const std::int32_t* levels;
 
-  SKYRANK_HD std::uint32_t operator()(std::size_t row) const { return levels[row] != 0 ? 1 : 0; }
+  SKYRANK_HD bool operator()(std::size_t row) const { return levels[row] != 0; }
 };
 
 }  // namespace
@@ -48,9 +48,9 @@ LeveledRows rows_with_levels(const DeviceArray& levels, std::size_t n, std::size
   DeviceContext& device = DeviceContext::of_process();
   const Lease lease(device);
   const auto* const there = static_cast<const std::int32_t*>(levels.data());
-  const HasLevel has_level{there};
-  list_where(has_level, n, places_from<std::int64_t>(0), static_cast<std::int64_t*>(listed.rows.data()), device);
-  list_where(has_level, n, there, static_cast<std::int32_t*>(listed.levels.data()), device);
+  const Selection with_level(HasLevel{there}, n, device);
+  with_level.list(IdAt{}, static_cast<std::int64_t*>(listed.rows.data()));
+  with_level.list(ItemAt<std::int32_t>{there}, static_cast<std::int32_t*>(listed.levels.data()));
   return listed;
 }
 

@@ -84,11 +84,11 @@ RowList prefilter(SkylineRun& run, const KeyTable<Key>& table) {
          ranks, tau.data());
   launch("lower_tau", lower_tau<Key>, few_each(n, run.device), run.stream(), table, ranks, tau.data());
   launch("mark_spared", mark_spared<Key>, one_each(n), run.stream(), table, ranks, tau.data(), spared.data());
-  const BitIs is_spared{spared.data()};
+  const Selection selected(BitIs{spared.data()}, n, run.device);
   RowList list;
-  list.count = static_cast<std::uint32_t>(count_where(is_spared, n, run.device));
+  list.count = static_cast<std::uint32_t>(selected.count());
   list.rows = run.allocate<std::uint32_t>(list.count);
-  list_where(is_spared, n, places_from<std::uint32_t>(0), list.rows.data(), run.device);
+  selected.list(IdAt{}, list.rows.data());
   run.end_stage("prefilter", &list.count);
   return list;
 }

@@ -1,9 +1,7 @@
 #include "kernels/cuda/skyline/quartiles.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
-#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 
 namespace skyrank::kernels::cuda::skyline {
 namespace {
@@ -32,10 +30,7 @@ Buffer<Quartiles<Key>> find_quartiles(SkylineRun& run, const KeyTable<Key>& tabl
   for (std::size_t c = 0; c < d; ++c) {
     launch("take_column", take_column<Key>, one_each(list.count), run.stream(), table.columns[c], list.rows.data(),
            list.count, keys.data());
-    with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
-      SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.data(), sorted.data(), list.count, 0,
-                                                       8 * static_cast<int>(sizeof(Key)), run.stream()));
-    });
+    sort_keys(keys.data(), sorted.data(), list.count, run.device);
     launch("take_quartiles", take_quartiles<Key>, {.blocks = 1, .threads = 3}, run.stream(), sorted.data(), list.count,
            quartiles.data() + c);
   }

@@ -1,6 +1,7 @@
 #include "kernels/cuda/skyline/solve.cuh"
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "kernels/common/noted_cell_tests.hpp"
@@ -133,6 +134,7 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
   const Range range("skyline");
   DeviceContext& device = DeviceContext::of_process();
   Buffer<std::uint32_t> members;
+  std::optional<Selection<BitIs>> selected;
   {
     const Lease lease(device);
     Stages stages(device);
@@ -143,19 +145,16 @@ SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& p
     members = Solving{problem, find32, find64}.members(run, resident);
     stages.solved();
     run.collect();
-    found.count = count_where(BitIs{members.data()}, problem.n, device);
+    selected.emplace(BitIs{members.data()}, problem.n, device);
+    found.count = selected->count();
     found.times = stages.finished();
   }
   found.rows = DeviceArray(found.count * sizeof(RowId));
   if (with_others) found.others = DeviceArray((problem.n - found.count) * sizeof(RowId));
   const Lease lease(device);
-  const auto list = [&](std::uint32_t bit, const DeviceArray& rows) {
-    if (rows.bytes() > 0)
-      list_where(BitIs{members.data(), bit}, problem.n, places_from<RowId>(0), static_cast<RowId*>(rows.data()),
-                 device);
-  };
-  list(1, found.rows);
-  list(0, found.others);
+  if (found.rows.bytes() > 0) selected->list(IdAt{}, static_cast<RowId*>(found.rows.data()));
+  if (found.others.bytes() > 0)
+    Selection(BitIs{members.data(), 0}, problem.n, device).list(IdAt{}, static_cast<RowId*>(found.others.data()));
   return found;
 }
 

@@ -9,7 +9,7 @@
 #include "kernels/common/host_device.hpp"
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/skyline/sort_rows.hpp"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 
 // Rows ascend by the first key, then the second. What dominates a row is before it, and so is what equals it. A row is
 // dominated if the least second key before it is less than its own, or is its own and was there with a lesser first
@@ -77,7 +77,7 @@ Buffer<std::uint32_t> in_order(SkylineRun& run, const KeyTable<Key>& table, cons
     auto keys = run.allocate<std::uint64_t>(count);
     launch("take_keys", take_keys<Key, kBoth>, one_each(count), run.stream(), table, order.data(), count, column,
            keys.data());
-    order = sort_rows(std::move(keys), std::move(order), 64, run.device).rows;
+    sort_pairs(keys, order, run.device, 64);
     run.pace();
   }
   return order;

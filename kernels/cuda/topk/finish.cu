@@ -1,15 +1,13 @@
 #include "kernels/cuda/topk/finish.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 
 namespace skyrank::kernels::cuda::topk {
 namespace {
@@ -30,10 +28,7 @@ __global__ void __launch_bounds__(kSortThreads) block_sort(Element* elements, un
 template <class Element>
 void radix_sort(Element* elements, std::size_t count, DeviceContext& device) {
   auto other = device.allocate<Element>(count);
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, elements, other.data(), count, 0,
-                                                     8 * static_cast<int>(sizeof(Element)), device.stream()));
-  });
+  sort_keys(elements, other.data(), count, device);
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(elements, other.data(), other.bytes(), cudaMemcpyDeviceToDevice, device.stream()));
 }
 

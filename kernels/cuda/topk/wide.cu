@@ -1,14 +1,13 @@
 #include "kernels/cuda/topk/wide.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include <bit>
 #include <cstdint>
 
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/ties.hpp"
+#include "kernels/cuda/device/sort_and_scan.hpp"
+#include "kernels/cuda/topk/ties.cuh"
 
 namespace skyrank::kernels::cuda::topk {
 namespace {
@@ -40,11 +39,12 @@ TieCut cut_by(const Key* keys, const RowList& rows, const Buffer<RowId>& chosen,
          kth.data());
   const AtKth found = value_at(kth.data(), device);
   const auto key = static_cast<Key>(found.key);
-  const std::size_t ties = count_ties(keys, 0, rows.count, key, device);
+  const Selection ties(HasKey<Key>{keys, key}, rows.count, device);
   TieCut cut{.before = static_cast<std::size_t>(found.before), .ties = {}};
-  if (cut.before + ties == chosen.size()) return cut;
-  cut.ties = {.count = ties, .ids = device.allocate<RowId>(ties)};
-  list_ties(keys, 0, rows.count, key, rows.ids.data(), cut.ties.ids.data(), device);
+  const std::size_t count = ties.count();
+  if (cut.before + count == chosen.size()) return cut;
+  cut.ties = {.count = count, .ids = device.allocate<RowId>(count)};
+  ties.list(IdAt{rows.ids.data()}, cut.ties.ids.data());
   return cut;
 }
 
@@ -53,11 +53,7 @@ template <class Key>
 Buffer<RowId> sorted_by(const Key* keys, Buffer<RowId> ids, DeviceContext& device) {
   auto keys_out = device.allocate<Key>(ids.size());
   auto sorted = device.allocate<RowId>(ids.size());
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, keys_out.data(), ids.data(),
-                                                      sorted.data(), ids.size(), 0, 8 * static_cast<int>(sizeof(Key)),
-                                                      device.stream()));
-  });
+  sort_pairs(keys, keys_out.data(), ids.data(), sorted.data(), ids.size(), device);
   return sorted;
 }
 
@@ -65,10 +61,7 @@ Buffer<RowId> sorted_by_id(Buffer<RowId> ids, std::size_t n, DeviceContext& devi
   auto sorted = device.allocate<RowId>(ids.size());
   const auto* const in = reinterpret_cast<const std::uint64_t*>(ids.data());
   auto* const out = reinterpret_cast<std::uint64_t*>(sorted.data());
-  with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortKeys(temporary, bytes, in, out, ids.size(), 0,
-                                                     static_cast<int>(std::bit_width(n)), device.stream()));
-  });
+  sort_keys(in, out, ids.size(), device, static_cast<int>(std::bit_width(n)));
   return sorted;
 }
 

@@ -6,13 +6,13 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/skyline/grid.cuh"
 #include "kernels/cuda/skyline/prefilter.hpp"
 #include "kernels/cuda/skyline/quartiles.hpp"
 #include "kernels/cuda/skyline/ranks.cuh"
 #include "kernels/cuda/skyline/sample_ranks.cuh"
 #include "kernels/cuda/skyline/sampled_row.hpp"
-#include "kernels/cuda/skyline/sort_rows.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 
@@ -96,14 +96,16 @@ TEST(RankBits, CountsOnesBeforeEachWord) {
   }
 }
 
-TEST(SortRows, IsStableByTheLowerBits) {
+TEST(SortPairs, IsStableByTheLowerBits) {
   DeviceContext& device = DeviceContext::of_process();
   const std::vector<std::uint32_t> keys{7, 1, 9, 3, 1, 15};
   std::vector<std::uint32_t> rows(keys.size());
   std::iota(rows.begin(), rows.end(), 10u);
-  const auto sorted = sort_rows(put(keys, device), put(rows, device), 3, device);
-  EXPECT_EQ(read(sorted.rows.data(), keys.size()), (std::vector<std::uint32_t>{11, 12, 14, 13, 10, 15}));
-  EXPECT_EQ(read(sorted.keys.data(), keys.size()), (std::vector<std::uint32_t>{1, 9, 1, 3, 7, 15}));
+  auto sorted_keys = put(keys, device);
+  auto sorted_rows = put(rows, device);
+  sort_pairs(sorted_keys, sorted_rows, device, 3);
+  EXPECT_EQ(read(sorted_rows.data(), keys.size()), (std::vector<std::uint32_t>{11, 12, 14, 13, 10, 15}));
+  EXPECT_EQ(read(sorted_keys.data(), keys.size()), (std::vector<std::uint32_t>{1, 9, 1, 3, 7, 15}));
 }
 
 template <class Key>

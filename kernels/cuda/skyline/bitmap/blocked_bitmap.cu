@@ -1,10 +1,9 @@
-#include <cub/device/device_radix_sort.cuh>
-
 #include <algorithm>
 #include <array>
 
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/skyline/bitmap/candidates.cuh"
 #include "kernels/cuda/skyline/bitmap/few.cuh"
 #include "kernels/cuda/skyline/bitmap/phases.cuh"
@@ -182,10 +181,7 @@ OrderedRows order_rows(SkylineRun& run, const KeyTable<Key>& table, const std::u
   launch("code_rows", code_rows<Key>,
          {.blocks = blocks_for(count, kMapThreads), .threads = kMapThreads, .overlaps = can_overlap(run)}, run.stream(),
          table, list, thresholds.data(), rows, unsorted);
-  with_temporary(run.device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, unsorted.codes, rows.codes, unsorted.order,
-                                                      ordered.order, count, 0, kCodeBits, run.stream()));
-  });
+  sort_pairs(unsorted.codes, rows.codes, unsorted.order, ordered.order, count, run.device, kCodeBits);
   const std::size_t maxima_bytes = kGroupsOfSpan * static_cast<std::size_t>(rows.guarded) * sizeof(std::uint32_t);
   launch("gather_groups", gather_groups<Key>,
          {.blocks = rows.spans, .threads = kSpanThreads, .shared_bytes = maxima_bytes, .overlaps = can_overlap(run)},

@@ -184,7 +184,8 @@ class Member {
 
   /// Returns the number of its rows in the skyline; waits for the device.
   std::size_t count_found() {
-    const std::size_t found = count_ > 0 ? count_where(BitIs{bits_.data()}, table_.n, run_.device) : 0;
+    if (count_ > 0) selected_.emplace(BitIs{bits_.data()}, table_.n, run_.device);
+    const std::size_t found = count_ > 0 ? selected_->count() : 0;
     run_.device.synchronize();
     run_.collect();
     return found;
@@ -193,7 +194,7 @@ class Member {
   /// Lists its rows in the skyline, counted from row `first`.
   void list(RowId first, const DeviceArray& rows) const {
     if (rows.bytes() == 0) return;
-    list_where(BitIs{bits_.data()}, table_.n, places_from<RowId>(first), static_cast<RowId*>(rows.data()), run_.device);
+    selected_->list(IdAt{.first = static_cast<std::size_t>(first)}, static_cast<RowId*>(rows.data()));
   }
 
  private:
@@ -215,9 +216,10 @@ class Member {
   Survivors<Key> survivors_;
   Buffer<Key> columns_;  // keys of the survivors of all
   OrderedRows ordered_;
-  Buffer<std::uint32_t> left_;    // a bit for each survivor that its comparisons leave
-  Buffer<std::uint32_t> common_;  // those of its own survivors, from all GPUs
-  Buffer<std::uint32_t> bits_;    // a bit for each row of its share in the skyline
+  Buffer<std::uint32_t> left_;                // a bit for each survivor that its comparisons leave
+  Buffer<std::uint32_t> common_;              // those of its own survivors, from all GPUs
+  Buffer<std::uint32_t> bits_;                // a bit for each row of its share in the skyline
+  std::optional<Selection<BitIs>> selected_;  // by these bits; once they are counted
   Event packed_;
   Event compared_;
 };

@@ -4,11 +4,11 @@
 
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/sort_and_scan.hpp"
 #include "kernels/cuda/skyline/chunk.cuh"
 #include "kernels/cuda/skyline/ranks.cuh"
 #include "kernels/cuda/skyline/sample_ranks.cuh"
 #include "kernels/cuda/skyline/solve.cuh"
-#include "kernels/cuda/skyline/sort_rows.hpp"
 
 // GGS (Bøgh, Assent, Magnani, DaMoN 2013) in the optimised form of Bøgh et al., PVLDB 2015, section 6.1. Rows in the
 // order of the sums of their keys, so that none is dominated by a later one; the paper's columns have one scale, ours
@@ -71,8 +71,14 @@ __global__ void __launch_bounds__(kGgsThreads)
   if (order == nullptr) rows[i] = row;
 }
 
+/// Row ids in the order of their sums, and the sums.
+struct OrderBySum {
+  Buffer<std::uint64_t> sums;
+  Buffer<std::uint32_t> rows;
+};
+
 template <class Key>
-SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& table) {
+OrderBySum sort_by_sum(SkylineRun& run, const KeyTable<Key>& table) {
   const Buffer<Key> sample = sample_ranks(run, table);
   const std::size_t n = table.n;
   const Grid blocks{.blocks = blocks_for(n, kGgsThreads), .threads = kGgsThreads};
@@ -81,12 +87,13 @@ SortedRows<std::uint64_t> sort_by_sum(SkylineRun& run, const KeyTable<Key>& tabl
   if (two_parts) {
     auto lower = run.allocate<std::uint32_t>(n);
     launch("lower_sums", lower_sums<Key>, blocks, run.stream(), table, lower.data(), rows.data());
-    rows = sort_rows(std::move(lower), std::move(rows), 32, run.device).rows;
+    sort_pairs(lower, rows, run.device, 32);
   }
   auto upper = run.allocate<std::uint64_t>(n);
   launch("upper_sums", upper_sums<Key>, blocks, run.stream(), table, SampleRanks<Key>{sample.data()},
          two_parts ? rows.data() : nullptr, upper.data(), rows.data());
-  return sort_rows(std::move(upper), std::move(rows), kUpperBits + kRankBits, run.device);
+  sort_pairs(upper, rows, run.device, kUpperBits + kRankBits);
+  return {std::move(upper), std::move(rows)};
 }
 
 /// Rows in the order of their sums.
@@ -221,7 +228,7 @@ struct Ggs {
     const std::size_t n = table.n;
     const int stride = padded_dims<Key>(table.d);
     const std::size_t row_keys = n * static_cast<std::size_t>(stride);
-    const SortedRows<std::uint64_t> sorted = sort_by_sum(run, table);
+    const OrderBySum sorted = sort_by_sum(run, table);
     run.end_stage("sort");
     const auto other_sums = run.allocate<std::uint64_t>(n);
     const auto other_rows = run.allocate<std::uint32_t>(n);
@@ -238,7 +245,7 @@ struct Ggs {
     std::uint32_t* counts[2] = {dominated + 3 * words, dominated + 3 * words + 1};
     std::uint32_t left = table.n;
     SKYRANK_CUDA_CALL(cudaMemcpyAsync(counts[0], &left, sizeof(left), cudaMemcpyHostToDevice, run.stream()));
-    Round<Key> round{.rows = {sorted.keys.data(), sorted.rows.data(), keys.data()},
+    Round<Key> round{.rows = {sorted.sums.data(), sorted.rows.data(), keys.data()},
                      .count = counts[0],
                      .alpha = static_cast<std::uint32_t>(run.parameters["alpha"]),
                      .boundary = counts[1] + 1,

@@ -146,7 +146,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<ar
     return (*reader)->Read();
   } catch (...) {
     // Its destructor would wait without end for the task that the pool had no memory to take.
-    static_cast<void>(reader.release());
+    [[maybe_unused]] const Reader* const left = reader.release();
     throw;
   }
 }

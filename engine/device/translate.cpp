@@ -253,7 +253,7 @@ class Translator {
     }
   }
 
-  /// `saturates`: of numbers beyond int64 it is enough to know that they are.
+  /// Emits an operation and its conversion. With `saturates` a number beyond int64 may become any other such number.
   void emit_converted(const Operation& operation, DataType type, bool saturates = false) {
     emit(operation);
     if (operation.type == type) return;

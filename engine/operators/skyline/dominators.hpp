@@ -26,7 +26,7 @@ struct Order {
 /// dominate none here, and none dominates them.
 class Dominators {
  public:
-  /// `orders`: all columns of a Pareto order.
+  /// Compares by `orders`, all columns of a Pareto order.
   explicit Dominators(std::vector<Order> orders);
 
   bool empty() const { return known_.empty(); }

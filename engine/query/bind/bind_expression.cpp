@@ -275,7 +275,7 @@ class Binder {
     return bound;
   }
 
-  /// `compared`: a name that no column has may be a text whose quotes were forgotten.
+  /// Finds the column of a name. If it is `compared`, a name that no column has may be a text without its quotes.
   BoundPtr bind_column(const Node& node, bool compared = false) {
     const std::optional<int> index = schema_.find(node.name);
     if (!index) {

@@ -235,7 +235,7 @@ class BlockReader {
  public:
   using Rank = typename Ranks::Rank;
 
-  /// `late`: rows meet the filter only when their keys have made them candidates.
+  /// Reads keys by their filter, or, if `late`, all keys: the filter then decides about candidates alone.
   BlockReader(const KeySource& source, const Ranks& ranks, const Zones& zones, bool late)
       : width_(source.width()),
         reader_(source.reader()),
@@ -449,7 +449,7 @@ class Pass {
  public:
   using Rank = typename Ranks::Rank;
 
-  /// `capacity`: ranks that a part holds before it cuts them to the k best.
+  /// Lets a part hold `capacity` ranks before it cuts them to the k best.
   Pass(const Source& source, const Ranks& ranks, std::size_t n, std::size_t k, std::size_t capacity,
        const Context& context)
       : source_(source), ranks_(ranks), n_(n), k_(k), capacity_(capacity), context_(context) {}

@@ -17,9 +17,9 @@ void fill_zone_map(const std::uint64_t* keys, std::size_t count, std::uint64_t* 
 /// A zone map as a kernel uses it: it leaves out the zones whose least keys are above a limit.
 class Zones {
  public:
-  /// None.
+  /// Has no zones.
   Zones() = default;
-  /// `least`: one key for each zone of n rows, or null.
+  /// Takes the least key of each zone of n rows; null if they are not known.
   Zones(const void* least, KeyWidth width, std::size_t n) : least_{least, width}, n_(n) {}
 
   /// Returns true if it pays to look at the zones of n rows for a bound of k places: most rows are not read again then.

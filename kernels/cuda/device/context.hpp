@@ -68,7 +68,7 @@ class DeviceContext {
  private:
   friend class Lease;
 
-  /// `current` is there while the members are made.
+  /// Makes its members while `current` holds the device.
   DeviceContext(const CurrentDevice& current, int ordinal, std::unique_ptr<MemoryResource> owned,
                 MemoryResource* memory);
 

@@ -10,7 +10,7 @@ namespace skyrank::kernels::cuda {
 /// A call to the CUDA runtime, or a kernel, failed.
 class Failure : public std::runtime_error {
  public:
-  /// `file` and `line` are of the call.
+  /// Names the call and its `file` and `line`.
   Failure(std::string call, std::string reason, std::string_view file, int line);
 
   /// The call as written, such as "cudaMalloc(&data, bytes)".

@@ -25,7 +25,7 @@ class MemoryResource {
   MemoryResource& operator=(const MemoryResource&) = delete;
   virtual ~MemoryResource() = default;
 
-  /// `bytes` > 0, aligned to 256. Throws OutOfMemory.
+  /// Returns `bytes` > 0 of memory, aligned to 256 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes, cudaStream_t stream) = 0;
   virtual void deallocate(void* data, std::size_t bytes, cudaStream_t stream) noexcept = 0;
 
@@ -75,7 +75,7 @@ class PoolResource final : public MemoryResource {
   std::set<int> asked_;  ///< devices that let_access has been called for
 };
 
-/// `size` objects in device memory, unwritten, freed in the stream's order.
+/// An array of `size` objects in device memory. It is not initialised, and is freed in the stream's order.
 template <class T>
 class Buffer {
  public:

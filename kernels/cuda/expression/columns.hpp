@@ -52,7 +52,7 @@ struct Computed {
   bool failed = false;
 };
 
-/// `expression` leaves a number.
+/// Evaluates an expression whose result is a number or a truth, for each row.
 Computed evaluate(const DeviceExpression& expression, const DeviceRows& rows);
 
 /// Ids of the rows for which a condition is true, in their order.
@@ -62,7 +62,7 @@ struct Passing {
   bool failed = false;
 };
 
-/// `condition` leaves a truth.
+/// Lists the rows for which a condition is true.
 Passing filter(const DeviceExpression& condition, const DeviceRows& rows);
 
 /// The least and greatest integer, and whether there are NULLs.

@@ -131,8 +131,8 @@ MachineLayout lay_out(StepProgram& program) {
   return layout;
 }
 
-/// `f(form)` for the form that a program runs in: of four rows a thread where there is not shared memory for enough
-/// blocks of eight.
+/// Calls `f(form)` with the form that a program runs in: four rows a thread where shared memory does not suffice for
+/// enough blocks with eight.
 template <class F>
 decltype(auto) with_form(const StepProgram& program, F f) {
   if (program.fails || layout_of<NullsForm>(program).bytes > MachinePolicy::kMaxBytes) return f(CarefulForm{});

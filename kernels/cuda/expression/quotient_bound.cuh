@@ -22,7 +22,7 @@ __device__ inline double next_number(double number, bool up) {
 /// of a unit in the last place of B, times b. The difference has the right sign, and is rounded once.
 class QuotientBound {
  public:
-  /// `high`: quotients at or above it, else at or below.
+  /// Admits quotients at or above the bound if `high`, else those at or below it.
   __device__ QuotientBound(double bound, bool high) : bound_(fabs(bound) < kMin ? 0 : bound), high_(high) {}
 
   /// Returns true if the bound decides nothing: multiples may overflow.

@@ -356,7 +356,7 @@ class RowMachine {
                          : memory_.template staged_within<double>(where, range));
   }
 
-  /// `inside`: a bit for each row whose value lies within the bounds.
+  /// Takes a bit for each row, set in `inside` if the value lies within the bounds.
   __device__ void test(const DeviceRows& rows, const Now& step, unsigned inside) {
     const Truths left = truth_;
     truth_.bits = inside ^ (step.flag() ? Form::kAll : 0);

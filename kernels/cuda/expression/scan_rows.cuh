@@ -214,7 +214,7 @@ struct ReadValues {
   }
 };
 
-/// `f` of what a thread has read of a column, as values of the type that the column has.
+/// Calls `f` with the values that a thread has read of a column, in the type of the column.
 template <unsigned kRows, unsigned kGroups, ScanForm kForm, class F>
 __device__ void with_values(const ReadColumn& column, const ReadValues<kGroups, kForm>& read, F f) {
   const auto as = [&]<class T>(T) {
@@ -450,7 +450,7 @@ class ScoreRange {
     return rows;
   }
 
-  /// `f(row, whether its score is on the bound's side)`
+  /// Calls `f(row, within)` for each row; `within` is true if the bound admits its score.
   template <unsigned kRows, class F>
   __device__ void each_within(const Key (&scores)[kRows], F f) const {
     if (integer_) {

@@ -45,7 +45,7 @@ SortedRows sort_rows(const KeyColumn& codes, std::size_t n);
 /// The keys of all rows in the order of the partitions.
 DeviceArray take_in_order(const KeyColumn& keys, const PartitionedRows& rows);
 
-/// `order` as ids of rows, of type int64.
+/// The ids of all rows in the order of the partitions, of type int64.
 DeviceArray ids_in_order(const PartitionedRows& rows);
 
 /// The places at some positions of `order`.

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kMapThreads)
   if (threadIdx.x % 32 == 0 && i < count) firsts[i / 32] = word;
 }
 
-/// `level_first` has d + 2 entries.
+/// Lists the masks of the cells and where their rows start. `level_first` has d + 2 entries.
 template <class Mask>
 __global__ void __launch_bounds__(kMapThreads)
     list_cells(const Mask* median, std::uint32_t count, int d, Ranks ranks, Mask* masks, std::uint32_t* starts,

@@ -31,7 +31,7 @@ struct TestCounters {
 /// The environment of a skyline algorithm, besides its problem.
 class SkylineRun : public DeviceRun {
  public:
-  /// `stages`: where to note them.
+  /// Appends the work of each stage to `stages`.
   SkylineRun(const DeviceRun& run, std::vector<StageWork>& stages);
 
   /// Zeros before the algorithm; null unless `context.count_work`.
@@ -68,7 +68,7 @@ using FindSkyline = void (*)(SkylineRun& run, const KeyTable<Key>& table, std::u
 SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                               FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64);
 
-/// `run` of a registry entry. An algorithm is a type with
+/// Runs an algorithm: the function `run` of its registry entry. The algorithm is a type with
 ///   template <class Key>
 ///   static void find(SkylineRun& run, const KeyTable<Key>& table, std::uint32_t* members);
 /// as FindSkyline says, for keys of 32 and 64 bits.

@@ -45,7 +45,7 @@ struct PairAt {
   SKYRANK_HD Pair<Key> operator()(std::uint32_t i) const { return {second[rows[i]], first[rows[i]]}; }
 };
 
-/// `before`: the least pair before each row of the list.
+/// Marks the rows of the skyline. `before` has the least pair before each row of the list.
 template <class Key>
 __global__ void __launch_bounds__(kMapThreads)
     mark_members(const PairAt<Key> pair_at, const Pair<Key>* before, std::uint32_t count, std::uint32_t* members) {

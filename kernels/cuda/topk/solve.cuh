@@ -153,7 +153,7 @@ Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<cons
   }
 }
 
-/// `run` of a registry entry.
+/// Runs an algorithm: the function `run` of its registry entry.
 template <class Algorithm>
 TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters, const Context& context) {
   context.check();

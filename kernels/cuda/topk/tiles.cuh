@@ -10,7 +10,7 @@
 // Reading arrays of device memory 16 bytes at a time, several of them in flight.
 namespace skyrank::kernels::cuda::topk {
 
-/// `size` values that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
+/// An array that groups of `kThreads` threads of a block read tile by tile. Tiles begin at a 16-byte boundary,
 /// wherever the values do. A thread has `kLoads` loads of a tile in flight, of 16 bytes.
 template <class T, unsigned kThreads, unsigned kLoads>
 class Tiles {

@@ -16,7 +16,7 @@ namespace skyrank::bench {
 /// On the CPU: a column of keys behind a filter.
 class FilteredKeys final : public kernels::KeySource {
  public:
-  /// `column` of n keys, of which a `share` pass.
+  /// Filters the n keys of a column so that a `share` of them passes.
   FilteredKeys(const kernels::KeyColumn& column, std::size_t n, double share);
 
   kernels::KeyWidth width() const override { return column_.width; }

@@ -262,7 +262,8 @@ bool contends(const CalibrationRun& run, double best) {
   return run.passes < kBelieved || run.seconds <= kContends * best;
 }
 
-/// `problems`: alike; the first is what the planner looks at. `earlier`: runs of the same cell; none the first time.
+/// Runs all algorithms on problems that are alike, the first of which the planner looks at. `earlier` has the runs of
+/// the same cell before.
 template <class Algorithm>
 std::vector<CalibrationRun> try_all(std::span<const Algorithm* const> algorithms,
                                     const std::vector<typename Algorithm::Problem>& problems,

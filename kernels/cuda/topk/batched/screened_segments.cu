@@ -67,7 +67,7 @@ class ScreenedSegment {
     unsigned tie_end;            ///< see below
   };
 
-  /// `size` keys, more than kSampled.
+  /// Takes a segment of `size` keys, more than kSampled.
   __device__ ScreenedSegment(const Key* keys, unsigned size, Shared& shared)
       : keys_(keys), size_(size), shared_(shared) {}
 

@@ -28,13 +28,13 @@ BucketPlan buckets_for(std::size_t size) {
 /// Buckets of the first of two steps.
 constexpr unsigned kMaxCoarse = PartitionPolicy::kMaxCoarse;
 
-/// The launches.
+/// Launches the kernels that put a part in order.
 template <class Element>
 class Ordering {
  public:
   explicit Ordering(DeviceContext& device) : device_(device), overlaps_(device.properties().overlaps_launches) {}
 
-  /// `size` elements in the mean.
+  /// Expects a part to have `size` elements in the mean.
   void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
     if (part.guess != nullptr && is_distributed(size))
       distribute(part, size, ranked);

@@ -22,7 +22,7 @@ struct ListSink {
   std::size_t capacity;
   unsigned long long* count;
 
-  /// `size` elements of shared memory.
+  /// Appends `size` elements from shared memory to the list, as far as it has room.
   __device__ void put(const Element* held, unsigned size) const {
     unsigned long long place = 0;
     if (threadIdx.x % kLanes == 0) place = atomicAdd(count, static_cast<unsigned long long>(size));
@@ -40,7 +40,7 @@ class CollectorTo {
   /// Elements that a warp collects before it asks for room for them.
   static constexpr unsigned kHeld = kElements;
 
-  /// `buffer`: kHeld elements of shared memory.
+  /// `buffer` has room for kHeld elements, in shared memory.
   __device__ CollectorTo(Element* buffer, const Sink& sink) : buffer_(buffer), sink_(sink) {}
 
   /// Takes those of a lane's kItems elements that `taken` has a bit for. `element(i)` makes them, i being known to the

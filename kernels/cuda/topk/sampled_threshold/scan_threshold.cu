@@ -27,7 +27,7 @@ struct ScannedRows {
   Kind kind;
 
   __device__ std::size_t size() const { return n; }
-  /// `passes` where the row does; the element of one that does not has the greatest key.
+  /// Sets `passes` if the row passes the filter. The element of a row that does not has the greatest key.
   __device__ Element at(std::size_t row, bool& passes) const {
     const ScannedGroup<Key, 1> read = look_at_row<Key>(scan, row);
     passes = read.passes(0);
@@ -44,8 +44,8 @@ using PolicyOf = ColumnScanPolicy<kTerms, kForm == ScanForm::general>;
 template <unsigned kTerms, ScanForm kForm>
 inline constexpr unsigned kGroups = PolicyOf<kTerms, kForm>::kGroups;
 
-/// Scores of up to so many columns have a kernel of their own. Where a kernel does not know whether a column is there,
-/// what was read of it before is kept.
+/// Most columns of a score for which a kernel of its own is compiled. A kernel for more reads a column only if the
+/// score has it.
 inline constexpr unsigned kMaxExactTerms = 4;
 
 /// The values that a thread has read of the columns of a score.
@@ -53,7 +53,7 @@ template <unsigned kTerms, unsigned kAtATime, ScanForm kForm>
 struct ReadTerms {
   ReadValues<kAtATime, kForm> columns[kTerms];
 
-  /// `f(column)` of those that there are.
+  /// Calls `f(column)` for each column of the score.
   template <class F>
   __device__ static void each([[maybe_unused]] const ReadScan& scan, F f) {
 #pragma unroll
@@ -72,7 +72,7 @@ struct FirstLook {
   unsigned passing = ~0u;
 };
 
-/// `kOwnRanges`: the score's columns have some.
+/// Reads a thread's rows. `kOwnRanges` says that columns of the score have ranges.
 template <class Key, unsigned kTerms, unsigned kAtATime, ScanForm kForm, bool kOwnRanges>
 __device__ FirstLook<Key, kAtATime * kRowsOfGroup> look_first(const ReadScan& scan, std::size_t first) {
   using Terms = ReadTerms<kTerms, kAtATime, kForm>;
@@ -105,7 +105,7 @@ __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t firs
   if (column.stored == Stored::float32 || column.stored == Stored::int32) {
     return passing_elsewhere<kAtATime, ScanForm::words>(column, first, wanted);
   }
-  // Fewer, for the registers' sake.
+  // More groups at a time would spill registers.
   constexpr unsigned kOfLong = kAtATime < 2 ? kAtATime : 2;
   unsigned passing = 0;
 #pragma unroll 1
@@ -117,8 +117,8 @@ __device__ unsigned passing_elsewhere(const ReadColumn& column, std::size_t firs
   return passing;
 }
 
-/// The effect of NULLs in the columns of the score on a thread's wanted rows: bits of those that pass, and of those
-/// that have no score, which pass only where `nulls_too`; other bits mean nothing.
+/// The effect of NULLs in the columns of the score on a thread's wanted rows: a bit for each that passes, and for each
+/// that has no score, which passes only if `nulls_too`. The bits of other rows mean nothing.
 struct LookAtNulls {
   unsigned passing;
   unsigned null = 0;

@@ -110,7 +110,7 @@ __device__ void choose_knots(const Element* elements, unsigned size, Element thr
 /// The threshold is the element of rank `rank` among the minima of groups of `size` sampled elements, a power of two
 /// from 2 to `of_block`. Each block samples `of_block` rows, a power of two up to kMaxOfBlock, and hands on its
 /// minima; the last one to finish selects among all of them, and chooses the knots of a rule, if it has some.
-/// `looks_ahead`: the scan's blocks may start when the random reads have been asked for, not only when they are done.
+/// With `looks_ahead` the scan's blocks may start once the random reads are under way, not only when they are done.
 template <class Rows>
 __device__ void guess_threshold(const Rows& rows, unsigned of_block, unsigned size, unsigned rank,
                                 Guess<typename Rows::Element>* guess, typename Rows::Element* minima, unsigned* arrived,

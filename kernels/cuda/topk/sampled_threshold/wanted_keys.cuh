@@ -11,7 +11,8 @@
 namespace skyrank::kernels::cuda::topk {
 
 /// Tells use(bits, element, element_at) which of a tile's elements, loaded by a thread, are at or below the threshold.
-/// `element(i)` makes one, i being known to the compiler, and `element_at(i)` one of any i. The tile admits some key.
+/// `element(i)` makes the i-th, where the compiler knows i, and `element_at(i)` makes it for any i. Some key of the
+/// tile may be wanted.
 template <class Rows, class Use>
 __device__ void use_wanted(const Rows& rows, const typename TileReader<Rows>::Words& loaded,
                            const typename Rows::OfTile& stretches, const StretchBound<Rows>& bound,

@@ -104,7 +104,8 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit REQUIRED)
-# What launches kernels gains nothing by -O3, which takes the host's compiler a sixth longer; nvcc's option is for it alone.
+# Code that launches kernels gains nothing by -O3, which takes the host's compiler a sixth longer. nvcc passes the option to
+# that compiler alone.
 string(REPLACE "-O3" "-O2" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
 # GPU code takes a fifth of the space that the default mode leaves it.
 add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)

@@ -43,7 +43,7 @@ struct ItemAt {
 inline constexpr unsigned kSelectRounds = 32;                    ///< places of a lane
 inline constexpr unsigned kSelectTile = kSelectRounds * kLanes;  ///< places of a warp
 
-/// Counts the selected places of each tile. The last one is behind all places.
+/// Counts the selected places of each tile. The last tile is behind all places, so that the sum before it is of all.
 template <class Condition>
 __global__ void __launch_bounds__(kMapThreads)
     count_selected(Condition holds, std::size_t n, std::size_t tiles, std::uint64_t* counts) {
@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(kMapThreads)
   if (threadIdx.x % kLanes == 0) counts[tile] = count;
 }
 
+/// Lists the items of the selected places; a tile's begin where `before` says.
 template <class Condition, class Item, class T>
 __global__ void __launch_bounds__(kMapThreads)
     list_selected(Condition holds, std::size_t n, const std::uint64_t* before, Item item, T* listed) {
@@ -89,7 +90,7 @@ class Selection {
         before_(device.allocate<std::uint64_t>((n + kSelectTile - 1) / kSelectTile + 1)) {
     launch("count_selected", count_selected<Condition>, grid(), device.stream(), holds_, n_, before_.size(),
            before_.data());
-    sum_before(before_.data(), before_.size(), device);
+    exclusive_sum(before_.data(), before_.size(), device);
   }
 
   /// Returns how many there are. Waits for the device.

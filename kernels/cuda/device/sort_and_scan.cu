@@ -42,7 +42,7 @@ void sort_pairs(TwoArrays<Key>& keys, TwoArrays<std::uint32_t>& values, std::uin
   values = {value_arrays.Current(), value_arrays.Alternate()};
 }
 
-void sum_before(std::uint64_t* values, std::size_t n, DeviceContext& device) {
+void exclusive_sum(std::uint64_t* values, std::size_t n, DeviceContext& device) {
   with_temporary(device, [&](void* temporary, std::size_t& bytes) {
     SKYRANK_CUDA_CALL(cub::DeviceScan::ExclusiveSum(temporary, bytes, values, values, n, device.stream()));
   });

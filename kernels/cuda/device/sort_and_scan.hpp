@@ -18,7 +18,7 @@ template <class Key, class Value>
 void sort_pairs(const Key* keys, Key* sorted_keys, const Value* values, Value* sorted_values, std::size_t n,
                 DeviceContext& device, int bits = 8 * sizeof(Key));
 
-/// Two arrays, in one of which are values.
+/// Values in an array, and another array that a sort may move them to.
 template <class T>
 struct TwoArrays {
   T* current;
@@ -43,6 +43,6 @@ void sort_pairs(Buffer<Key>& keys, Buffer<std::uint32_t>& values, DeviceContext&
 }
 
 /// Replaces each value by the sum of those before it.
-void sum_before(std::uint64_t* values, std::size_t n, DeviceContext& device);
+void exclusive_sum(std::uint64_t* values, std::size_t n, DeviceContext& device);
 
 }  // namespace skyrank::kernels::cuda

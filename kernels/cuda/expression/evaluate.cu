@@ -14,7 +14,7 @@
 // programs that are too long for that, for one row, with its stack in shared memory, one word of each thread beside the
 // next. A warp's rows are neighbours, so that it writes their truths and NULLs as words of bits.
 //
-// Of the rows that pass a filter only their bits are written at first, n / 8 bytes; their ids are listed from these.
+// A filter first writes a bit for each row, n / 8 bytes, and then lists the ids of the rows that pass from these bits.
 namespace skyrank::kernels::cuda::expression {
 namespace {
 

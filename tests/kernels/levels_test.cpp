@@ -55,17 +55,32 @@ std::vector<int> expected_levels(const SkylineProblem& problem) {
   return oracle::levels(problem.n, oracle::dominance(problem));
 }
 
-LevelsSolution solve(const LevelsProblem& problem, int threads = 2) {
+using Algorithm = LevelsSolution (*)(const LevelsProblem&, const Context&);
+
+/// The algorithms that can take d keys, which find_levels chooses from.
+std::vector<Algorithm> algorithms(std::size_t d) {
+  switch (d) {
+    case 1: return {levels::dense_ranks};
+    case 2: return {levels::sweep, levels::pairs};
+    case 3: return {levels::staircases, levels::insertion, levels::pairs};
+    default: return {levels::insertion, levels::pairs};
+  }
+}
+
+LevelsSolution solve(const LevelsProblem& problem, int threads = 2, Algorithm algorithm = find_levels) {
   tbb::task_arena arena(threads);
-  return arena.execute([&] { return find_levels(problem, Context{}); });
+  return arena.execute([&] { return algorithm(problem, Context{}); });
 }
 
 void expect_levels(const SkylineProblem& problem, const std::vector<int>& expected, std::int32_t max_levels,
                    int threads) {
-  const LevelsSolution found = solve({.n = problem.n, .keys = problem.keys, .max_levels = max_levels}, threads);
-  ASSERT_EQ(found.levels.size(), problem.n);
-  for (std::size_t i = 0; i < problem.n; ++i) {
-    ASSERT_EQ(found.levels[i], std::min(expected[i] - 1, max_levels)) << "row " << i;
+  for (const Algorithm algorithm : algorithms(problem.keys.size())) {
+    const LevelsSolution found =
+        solve({.n = problem.n, .keys = problem.keys, .max_levels = max_levels}, threads, algorithm);
+    ASSERT_EQ(found.levels.size(), problem.n);
+    for (std::size_t i = 0; i < problem.n; ++i) {
+      ASSERT_EQ(found.levels[i], std::min(expected[i] - 1, max_levels)) << "row " << i;
+    }
   }
 }
 
@@ -147,11 +162,13 @@ TEST(Levels, Heights) {
       return dominates(copies[a].first, copies[b].first);
     });
     for (const std::int32_t max_levels : {3, std::numeric_limits<std::int32_t>::max()}) {
-      const LevelsSolution found =
-          solve({.n = n, .keys = test.problem().keys, .heights = heights, .max_levels = max_levels});
-      for (std::size_t c = 0; c < copies.size(); ++c) {
-        if (copies[c].second != 0) continue;
-        ASSERT_EQ(found.levels[copies[c].first], std::min(expected[c] - 1, max_levels)) << "row " << copies[c].first;
+      for (const Algorithm algorithm : algorithms(d)) {
+        const LevelsSolution found =
+            solve({.n = n, .keys = test.problem().keys, .heights = heights, .max_levels = max_levels}, 2, algorithm);
+        for (std::size_t c = 0; c < copies.size(); ++c) {
+          if (copies[c].second != 0) continue;
+          ASSERT_EQ(found.levels[copies[c].first], std::min(expected[c] - 1, max_levels)) << "row " << copies[c].first;
+        }
       }
     }
   }

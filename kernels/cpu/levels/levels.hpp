@@ -32,7 +32,7 @@ struct LevelsSolution {
 /// Runs the algorithm for the number of keys. Deterministic for every number of threads.
 LevelsSolution find_levels(const LevelsProblem& problem, const Context& context);
 
-/// Name of the algorithm that `find_levels` runs for d keys.
+/// Name of the algorithm that `find_levels` runs for d keys of more than a thousand rows.
 std::string_view levels_algorithm(std::size_t d);
 
 namespace levels {
@@ -41,6 +41,7 @@ namespace levels {
 LevelsSolution dense_ranks(const LevelsProblem& problem, const Context& context);  ///< one key
 LevelsSolution sweep(const LevelsProblem& problem, const Context& context);        ///< two keys
 LevelsSolution staircases(const LevelsProblem& problem, const Context& context);   ///< three keys
+LevelsSolution pairs(const LevelsProblem& problem, const Context& context);        ///< few rows, two keys or more
 LevelsSolution insertion(const LevelsProblem& problem, const Context& context);    ///< three keys or more
 
 }  // namespace levels

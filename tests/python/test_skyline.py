@@ -1,6 +1,7 @@
 """Skylines, rankings and ranks of arrays, against references and other libraries."""
 
 import numpy
+import pyarrow
 import pytest
 import skyrank
 from conftest import reference_ranks
@@ -89,6 +90,35 @@ def test_other_libraries_agree(columns, distinct_values):
 
 def test_nan_is_worst_and_the_zeros_are_equal():
     assert skyrank.skyline(numpy.array([[numpy.nan, 1.0], [0.0, 1.0], [-0.0, 1.0]])).rows.tolist() == [1, 2]
+
+
+LAYOUTS = {
+    "rows": lambda points: points,
+    "columns": numpy.asfortranarray,
+    "reversed": lambda points: points[::-1, ::-1],
+    "every other": lambda points: points[::2],
+    "other bytes": lambda points: points.astype(points.dtype.newbyteorder()),
+    "broadcast": lambda points: numpy.broadcast_to(points[:1], (5, points.shape[1])),
+    "misaligned": lambda points: (
+        numpy.frombuffer(b" " + points.tobytes(), numpy.uint8)[1:].view(points.dtype).reshape(points.shape)
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4", "i8", "u2", "u4", "u8", "?"])
+def test_arrays_of_any_layout_answer_as_their_columns_do(layout, dtype):
+    points = LAYOUTS[layout](numpy.random.default_rng(3).integers(0, 6, (40, 4)).astype(dtype))
+    points.flags.writeable = False
+    columns = {f"c{index}": column.copy() for index, column in enumerate(points.T)}
+    of_array, of_columns = skyrank.skyline(points), skyrank.skyline(columns)
+    assert of_array.rows.tolist() == of_columns.rows.tolist()
+    assert of_array.levels.tolist() == of_columns.levels.tolist()
+    assert of_array.to_dict() == of_columns.to_dict()
+    assert pyarrow.table(of_array).schema == pyarrow.table(of_columns).schema
+    assert "skyline" in of_array.plan
+    assert skyrank.rank(points).tolist() == skyrank.rank(columns).tolist()
+    assert skyrank.Table(points).types == skyrank.Table(columns).types
 
 
 def test_an_empty_array_has_an_empty_answer():

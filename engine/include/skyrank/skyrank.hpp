@@ -10,6 +10,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
+#include <skyrank/fronts.hpp>
 #include <skyrank/partial.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>

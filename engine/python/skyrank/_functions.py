@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
-from ._input import to_data
+from ._input import is_plain_array, to_data
 from ._preferences import Text, high, low, preferences, ranking
 from ._query import Keys, Query
 from ._result import Result
@@ -37,19 +37,20 @@ class _Data:
     def expressions(self, columns: Column | Iterable[Column] | None) -> list[Text]:
         if columns is None:
             return []
+        listed = as_list(columns, (str, int, _core.Expression))
+        names = self.names() if any(isinstance(column, int) for column in listed) else []
         return [
-            _core.Expression.column(self._name(column)) if isinstance(column, int) else column
-            for column in as_list(columns, (str, int, _core.Expression))
+            _core.Expression.column(_name_at(names, column)) if isinstance(column, int) else column for column in listed
         ]
 
     def terms(self, columns: Column | Iterable[Column] | None, make: Any) -> list[_core.Preference]:
         return [make(text) for text in self.expressions(columns)]
 
-    def _name(self, index: int) -> str:
-        names = self.names()
-        if not -len(names) <= index < len(names):
-            raise QueryError(f"there is no column {index}; the data have {len(names)} columns")
-        return names[index]
+
+def _name_at(names: list[str], index: int) -> str:
+    if not -len(names) <= index < len(names):
+        raise QueryError(f"there is no column {index}; the data have {len(names)} columns")
+    return names[index]
 
 
 def _preference(
@@ -117,6 +118,11 @@ def skyline(
     Raises:
         QueryError, BindError, DataError, ResourceError.
     """
+    words = (low, high, by, where, levels, partition_by, columns)
+    if not distinct and is_plain_array(data) and all(word is None for word in words):
+        answer = _core.small_skyline(data)
+        if answer is not None:
+            return Result(answer)
     taken = _Data(data, columns)
     asked = Query().where(where).prefer(_preference(taken, low, high, by)).levels(levels).distinct(distinct)
     if partition_by is not None:
@@ -188,6 +194,10 @@ def rank(
     Raises:
         QueryError, BindError, DataError, ResourceError.
     """
+    if low is None and high is None and by is None and columns is None and is_plain_array(data):
+        ranks: numpy.ndarray[Any, Any] | None = _core.small_ranks(data)
+        if ranks is not None:
+            return ranks
     taken = _Data(data, columns)
     asked = Query().prefer(_preference(taken, low, high, by)).at_least(len(taken._core_data)).select("row()")
     levels = default_engine().run(asked, taken).levels

@@ -78,6 +78,12 @@ def _is_array(data: Any) -> bool:
     return numpy is not None and isinstance(data, numpy.ndarray)
 
 
+def is_plain_array(data: Any) -> bool:
+    """Returns true for a NumPy array that is neither masked nor of another derived type."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(data) is numpy.ndarray
+
+
 def _without_index(table: _core.Table) -> _core.Table:
     """Drops the columns in which pandas hands over an index that is no row number."""
     names = table.names()
@@ -204,6 +210,11 @@ def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     names = [f"c{index}" for index in range(array.shape[1])] if columns is None else list(columns)
     if len(names) != array.shape[1]:
         raise DataError(f"the array has {array.shape[1]} columns, and `columns` names {len(names)}")
+    for name in names:
+        without_surrogates(name, "the name of a column", DataError)
+    table = _core.table_of_matrix(array, names) if is_plain_array(array) else None
+    if table is not None:
+        return table
     return _core.table_of_columns([_array_column(name, array[:, index]) for index, name in enumerate(names)], [])
 
 

@@ -38,6 +38,9 @@ void bind_results(nb::module_& module);
 /// Adds Engine, Partial and Source.
 void bind_engine(nb::module_& module);
 
+/// Adds functions over arrays of rows and columns.
+void bind_arrays(nb::module_& module);
+
 /// Returns an owner of a Python object, for columns over its memory. Any thread may let go of it.
 std::shared_ptr<const void> owner_of(nb::object object);
 

@@ -9,5 +9,6 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_device_input(module);
   skyrank::python::bind_results(module);
   skyrank::python::bind_engine(module);
+  skyrank::python::bind_arrays(module);
   module.def("version", &skyrank::version);
 }

@@ -97,12 +97,20 @@ struct Call {
   }
 };
 
+/// Returns true for tables of so few rows that a query ends before a person could want to stop it: the calling thread
+/// answers it, as handing it to another one would take longer.
+bool is_small(const Table& table) {
+  constexpr std::int64_t kMaxRows = 2048;
+  return table.num_rows() <= kMaxRows;
+}
+bool is_small(const SourceHandle&) { return false; }
+
 /// Adds the methods that take a table, or a source in its place.
 template <class Class, class Data, class Get>
 void bind_runs(Class& type, const Get& get) {
   type.def("run", [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call) {
     const Engine& engine = self.get();
-    return interruptible(call.main_thread, [&](std::stop_token stop) {
+    return interruptible(call.main_thread && !is_small(data), [&](std::stop_token stop) {
       return engine.run(query, get(data), call.options(std::move(stop)));
     });
   });

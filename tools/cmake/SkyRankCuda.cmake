@@ -25,6 +25,8 @@ function(skyrank_join_cuda result)
         list(JOIN sources "\n" content)
         set(file "${CMAKE_CURRENT_BINARY_DIR}/joined/${name}_${part}.cu")
         file(CONFIGURE OUTPUT "${file}" CONTENT "${content}\n" @ONLY)
+        # Later releases join CUDA files too, also those of several folders.
+        set_source_files_properties("${file}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
         list(APPEND joined "${file}")
         math(EXPR part "${part} + 1")
       endwhile()

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <skyrank/error.hpp>
 #include <skyrank/export.hpp>
 #include <skyrank/query.hpp>
 
@@ -61,8 +62,16 @@ struct BatchLimits {
 /// types and anything beyond `limits`; anchors and aliases are refused.
 SKYRANK_EXPORT Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits = {});
 
+/// The same for what there is no mistake in; all mistakes are added to `mistakes`, by their places.
+SKYRANK_EXPORT Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits,
+                                 std::vector<QueryError>& mistakes);
+
 /// Reads and parses a file; ResourceError when it cannot be read.
 SKYRANK_EXPORT Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits = {});
+
+/// The same for what there is no mistake in, as above.
+SKYRANK_EXPORT Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits,
+                                std::vector<QueryError>& mistakes);
 
 }  // namespace v0
 }  // namespace skyrank

@@ -67,33 +67,43 @@ std::vector<std::string> read_null_spellings(const YamlDocument& document, const
 TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
-  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "generate"});
+  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "generate"},
+                      MapReader::Unknown::goes_on);
   TableSource source;
   source.name = name.text;
   source.location = document.place(name);
   const YamlNode* file = map.find("file");
   const YamlNode* generate = map.find("generate");
+  if (file == nullptr && generate == nullptr && map.has_unknown()) throw query::MistakesCollected{};
   if ((file == nullptr) == (generate == nullptr)) {
     document.fail(name, what + " needs one of 'file' and 'generate'" + (file == nullptr ? "" : ", not both"));
   }
-  if (file != nullptr) source.files = read_files(document, *file);
-  if (generate != nullptr) source.generator = read_generator(document, *generate);
+  const auto with = [&](const char* key, const auto& use) {
+    const YamlNode* const value = map.find(key);
+    if (value != nullptr) document.attempt([&] { use(*value); });
+  };
+  with("file", [&](const YamlNode& value) { source.files = read_files(document, value); });
+  with("generate", [&](const YamlNode& value) { source.generator = read_generator(document, value); });
   for (const char* key : {"format", "header", "delimiter", "nulls"}) {
-    if (generate != nullptr && map.find(key) != nullptr) {
-      document.fail(*map.find(key), what + " is generated: '" + key + "' is for files");
-    }
+    with(key, [&](const YamlNode& value) {
+      if (generate != nullptr) document.fail(value, what + " is generated: '" + key + "' is for files");
+    });
   }
-  if (const YamlNode* format = map.find("format")) source.format = query::read_text(document, *format, "'format'");
-  if (const YamlNode* header = map.find("header")) source.header = query::read_bool(document, *header, "'header'");
-  if (const YamlNode* mark = map.find("delimiter")) source.delimiter = query::read_text(document, *mark, "'delimiter'");
-  if (const YamlNode* nulls = map.find("nulls")) source.null_spellings = read_null_spellings(document, *nulls);
+  with("format", [&](const YamlNode& value) { source.format = query::read_text(document, value, "'format'"); });
+  with("header", [&](const YamlNode& value) { source.header = query::read_bool(document, value, "'header'"); });
+  with("delimiter",
+       [&](const YamlNode& value) { source.delimiter = query::read_text(document, value, "'delimiter'"); });
+  with("nulls", [&](const YamlNode& value) { source.null_spellings = read_null_spellings(document, value); });
   return source;
 }
 
 std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node) {
   std::vector<TableSource> tables;
-  for (const auto& [name, table] : query::need_map(document, node, "'tables'").entries) {
-    tables.push_back(read_table(document, name, table));
+  for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
+    TableSource table;
+    table.name = entry.key.text;  // known to queries also where it has mistakes
+    document.attempt([&] { table = read_table(document, entry.key, entry.value); });
+    tables.push_back(std::move(table));
   }
   return tables;
 }
@@ -111,18 +121,19 @@ std::vector<int> read_devices(const YamlDocument& document, const YamlNode& node
   return devices;
 }
 
-std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& node,
-                                const std::vector<std::string>& tables) {
+std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& node, const query::TableNames& tables) {
   std::vector<Query> queries;
   std::map<std::string, Location> seen;
   for (const YamlNode& item : query::read_list(document, node, "'queries'", "[{name: cheap, from: hotels, ...}]")) {
-    Query read = query::read_query(document, item, tables);
-    const auto [first, is_new] = seen.emplace(read.name(), read.location());
-    if (!is_new) {
-      document.fail(item, "the query name '" + read.name() + "' comes twice; the first is in line " +
-                              std::to_string(first->second.line));
-    }
-    queries.push_back(std::move(read));
+    document.attempt([&] {
+      Query read = query::read_query(document, item, tables);
+      const auto [first, is_new] = seen.emplace(read.name(), read.location());
+      if (!is_new) {
+        document.fail(item, "the query name '" + read.name() + "' comes twice; the first is in line " +
+                                std::to_string(first->second.line));
+      }
+      queries.push_back(std::move(read));
+    });
   }
   return queries;
 }
@@ -134,6 +145,12 @@ template <class Named>
 std::vector<std::string> names_of(const std::vector<Named>& list) {
   std::vector<std::string> names;
   for (const Named& item : list) names.push_back(name_of(item));
+  return names;
+}
+
+query::TableNames table_names(const std::vector<TableSource>& tables) {
+  query::TableNames names{names_of(tables), {}};
+  names.known.insert(names.listed.begin(), names.listed.end());
   return names;
 }
 
@@ -168,6 +185,31 @@ std::string read_text_file(const std::filesystem::path& file, std::size_t max_by
   return text;
 }
 
+/// Reads as much of a batch as there are no mistakes in.
+void read_document(const YamlDocument& document, Batch& batch) {
+  if (document.root().kind == YamlNode::Kind::null) {
+    document.fail(document.root(), "the batch is empty; it needs the keys version, tables and queries");
+  }
+  const MapReader map(document, document.root(), "a batch", {"version", "timeout", "devices", "tables", "queries"},
+                      MapReader::Unknown::goes_on);
+  const YamlNode& version = map.require("version");
+  if (query::read_integer(document, version, "'version'", 1) != kVersion) {
+    document.fail(version,
+                  "version " + version.text + " is not known; this program reads version " + std::to_string(kVersion));
+  }
+  batch.tables = read_tables(document, map.require("tables"));
+  document.attempt([&] { batch.queries = read_queries(document, map.require("queries"), table_names(batch.tables)); });
+  const auto with = [&](const char* key, const auto& use) {
+    const YamlNode* const value = map.find(key);
+    if (value != nullptr) document.attempt([&] { use(*value); });
+  };
+  with("devices", [&](const YamlNode& value) { batch.devices = read_devices(document, value); });
+  with("timeout", [&](const YamlNode& value) {
+    const std::chrono::milliseconds limit = query::read_duration(document, value, "'timeout'");
+    for (Query& query : batch.queries) query.timeout(query.timeout().value_or(limit));
+  });
+}
+
 }  // namespace
 
 bool TableSource::operator==(const TableSource& other) const {
@@ -180,29 +222,37 @@ const TableSource& Batch::table(std::string_view name) const { return find_named
 const Query& Batch::query(std::string_view name) const { return find_named(queries, name, "query"); }
 
 Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits) {
-  const YamlDocument document(yaml, source, limits);
-  if (document.root().kind == YamlNode::Kind::null) {
-    document.fail(document.root(), "the batch is empty; it needs the keys version, tables and queries");
-  }
-  const MapReader map(document, document.root(), "a batch", {"version", "timeout", "devices", "tables", "queries"});
-  const YamlNode& version = map.require("version");
-  if (query::read_integer(document, version, "'version'", 1) != kVersion) {
-    document.fail(version,
-                  "version " + version.text + " is not known; this program reads version " + std::to_string(kVersion));
-  }
+  std::vector<QueryError> mistakes;
+  Batch batch = parse_batch(yaml, source, limits, mistakes);
+  if (!mistakes.empty()) throw QueryError(mistakes.front());
+  return batch;
+}
+
+Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits,
+                  std::vector<QueryError>& mistakes) {
   Batch batch;
-  batch.tables = read_tables(document, map.require("tables"));
-  batch.queries = read_queries(document, map.require("queries"), names_of(batch.tables));
-  if (const YamlNode* node = map.find("devices")) batch.devices = read_devices(document, *node);
-  if (const YamlNode* node = map.find("timeout")) {
-    const std::chrono::milliseconds limit = query::read_duration(document, *node, "'timeout'");
-    for (Query& query : batch.queries) query.timeout(query.timeout().value_or(limit));
+  try {
+    YamlDocument document(yaml, source, limits);
+    document.collect(mistakes);
+    document.attempt([&] { read_document(document, batch); });
+  } catch (const QueryError& mistake) {  // it is no YAML
+    mistakes.push_back(mistake);
   }
+  std::ranges::stable_sort(mistakes, {}, [](const QueryError& mistake) {
+    return std::pair(mistake.location().line, mistake.location().column);
+  });
   return batch;
 }
 
 Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits) {
-  Batch batch = parse_batch(read_text_file(file, limits.max_bytes), file.string(), limits);
+  std::vector<QueryError> mistakes;
+  Batch batch = read_batch(file, limits, mistakes);
+  if (!mistakes.empty()) throw QueryError(mistakes.front());
+  return batch;
+}
+
+Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits, std::vector<QueryError>& mistakes) {
+  Batch batch = parse_batch(read_text_file(file, limits.max_bytes), file.string(), limits, mistakes);
   batch.directory = file.parent_path();
   return batch;
 }

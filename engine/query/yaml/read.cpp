@@ -162,17 +162,23 @@ std::string found(const YamlNode& node) {
 }
 
 MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::string what,
-                     std::vector<std::string> keys)
+                     std::vector<std::string> keys, Unknown unknown)
     : document_(document), node_(need_map(document, node, what)), what_(std::move(what)) {
-  for (const auto& [key, value] : node_.entries) {
+  for (const YamlEntry& entry : node_.entries) {
+    const YamlNode& key = entry.key;
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
     const bool broken = key.in_flow && key.text.find_first_of("()") != std::string::npos;
     const std::string hint = suggested(key.text, keys);
     // A long list helps nobody who is told the right word.
     const bool lists = hint.empty() || keys.size() <= kFewKeys;
-    document.fail(key, what_ + " has no key " + found(key) + hint + (lists ? " (keys are " + listed(keys) + ")" : "") +
-                           (broken ? "; inside {...} an expression with a comma needs quotes" : ""));
+    has_unknown_ = true;
+    document.attempt([&] {
+      document.fail(key, what_ + " has no key " + found(key) + hint +
+                             (lists ? " (keys are " + listed(keys) + ")" : "") +
+                             (broken ? "; inside {...} an expression with a comma needs quotes" : ""));
+    });
   }
+  if (has_unknown_ && unknown == Unknown::ends) throw MistakesCollected{};
 }
 
 const YamlNode* MapReader::find(std::string_view key) const {
@@ -183,6 +189,7 @@ const YamlNode* MapReader::find(std::string_view key) const {
 
 const YamlNode& MapReader::require(std::string_view key) const {
   if (const YamlNode* node = find(key)) return *node;
+  if (has_unknown_) throw MistakesCollected{};
   document_.fail(node_, what_ + " needs the key " + in_quotes(key));
 }
 

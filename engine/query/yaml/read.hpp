@@ -20,15 +20,21 @@ std::string found(const YamlNode& node);
 /// A map whose keys are all known.
 class MapReader {
  public:
-  MapReader(const YamlDocument& document, const YamlNode& node, std::string what, std::vector<std::string> keys);
+  /// Says if the known keys of a map with unknown ones are read, to find the mistakes in them too.
+  enum class Unknown { ends, goes_on };
+
+  MapReader(const YamlDocument& document, const YamlNode& node, std::string what, std::vector<std::string> keys,
+            Unknown unknown = Unknown::ends);
 
   const YamlNode* find(std::string_view key) const;
   const YamlNode& require(std::string_view key) const;
+  bool has_unknown() const { return has_unknown_; }
 
  private:
   const YamlDocument& document_;
   const YamlNode& node_;
   std::string what_;
+  bool has_unknown_ = false;  // keys, one of which may be meant as a required one
 };
 
 const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, const std::string& what);

@@ -38,9 +38,8 @@ class PreferenceReader {
 
   std::vector<Preference> read_children(const YamlNode& node, const std::string& what) const {
     std::vector<Preference> children;
-    for (const YamlNode& item : read_list(document_, node, what, "[{low: price}, {high: rating}]")) {
-      children.push_back(read(item));
-    }
+    document_.attempt_each(read_list(document_, node, what, "[{low: price}, {high: rating}]"),
+                           [&](const YamlNode& item) { children.push_back(read(item)); });
     return children;
   }
 

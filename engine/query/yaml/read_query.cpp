@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/query/check.hpp"
@@ -31,16 +32,17 @@ bool is_star(std::string_view text) {
 class QueryReader {
  public:
   QueryReader(const YamlDocument& document, const YamlNode& node)
-      : document_(document), node_(node), map_(document, node, "a query", kQueryKeys) {}
+      : document_(document), node_(node), map_(document, node, "a query", kQueryKeys, MapReader::Unknown::goes_on) {}
 
-  Query read(const std::vector<std::string>& tables) {
+  Query read(const TableNames& tables) {
     if (map_.find("sql") != nullptr) return read_statement(tables);
-    read_names(tables);
+    attempt([&] { read_names(tables); });
     query_.location(document_.place(node_));
     read_filter();
     read_preference_part();
     read_order();
     read_answer();
+    if (!good_) throw MistakesCollected{};  // which validating would take for others
     query_.validate();
     return std::move(query_);
   }
@@ -49,11 +51,17 @@ class QueryReader {
   // Calls use(node, "'key'") where the key is there.
   template <class Use>
   void with(std::string_view key, const Use& use) {
-    if (const YamlNode* node = map_.find(key)) use(*node, in_quotes(key));
+    if (const YamlNode* node = map_.find(key)) attempt([&] { use(*node, in_quotes(key)); });
   }
 
-  void read_names(const std::vector<std::string>& tables) {
-    std::string query_name = read_name();
+  template <class Read>
+  void attempt(const Read& read) {
+    good_ = document_.attempt(read) && good_;
+  }
+
+  void read_names(const TableNames& tables) {
+    std::string query_name;
+    attempt([&] { query_name = read_name(); });
     const YamlNode& from = map_.require("from");
     query_ = Query::from(read_text(document_, from, "'from'")).name(std::move(query_name));
     check_table(document_.place(from), tables);
@@ -66,27 +74,35 @@ class QueryReader {
     return query_name;
   }
 
-  void check_table(const Location& place, const std::vector<std::string>& tables) const {
+  void check_table(const Location& place, const TableNames& tables) const {
     const std::string& from = query_.from();
-    if (std::find(tables.begin(), tables.end(), from) != tables.end()) return;
-    throw QueryError(
-        "there is no table " + in_quotes(from) + did_you_mean(from, tables) + " (tables are " + listed(tables) + ")",
-        place);
+    if (tables.known.contains(from)) return;
+    throw QueryError("there is no table " + in_quotes(from) + did_you_mean(from, tables.listed) + " (tables are " +
+                         listed(tables.listed) + ")",
+                     place);
   }
 
   // The statement says all but the name, the time limit and the path.
-  Query read_statement(const std::vector<std::string>& tables) {
+  Query read_statement(const TableNames& tables) {
     const YamlNode& sql = *map_.find("sql");
-    for (const auto& [key, value] : node_.entries) {
+    for (const YamlEntry& entry : node_.entries) {
+      const YamlNode& key = entry.key;
       if (std::find(kKeysBesideSql.begin(), kKeysBesideSql.end(), key.text) != kKeysBesideSql.end()) continue;
-      document_.fail(key, "'sql' says the whole query, so that " + found(key) + " belongs into the statement");
+      if (std::find(kQueryKeys.begin(), kQueryKeys.end(), key.text) == kQueryKeys.end()) continue;  // said already
+      attempt([&] {
+        document_.fail(key, "'sql' says the whole query, so that " + found(key) + " belongs into the statement");
+      });
     }
-    if (!sql.is_scalar()) document_.fail(sql, "'sql' needs a statement, found " + found(sql));
-    SqlStatement statement = document_.statement(sql);
-    query_ = std::move(statement.query).name(read_name());
-    query_.location(document_.place(node_));
-    check_table(statement.table, tables);
+    attempt([&] {
+      if (!sql.is_scalar()) document_.fail(sql, "'sql' needs a statement, found " + found(sql));
+      SqlStatement statement = document_.statement(sql);
+      query_ = std::move(statement.query);
+      query_.location(document_.place(node_));
+      check_table(statement.table, tables);
+    });
+    attempt([&] { query_.name(read_name()); });
     read_limits();
+    if (!good_) throw MistakesCollected{};
     return std::move(query_);
   }
 
@@ -96,9 +112,9 @@ class QueryReader {
     with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_keys(node, what)); });
     with("aggregate", [&](const YamlNode& node, const std::string& what) {
       std::vector<Aggregate> aggregates;
-      for (const auto& [name, value] : need_map(document_, node, what).entries) {
-        aggregates.push_back(read_aggregate(name, value));
-      }
+      document_.attempt_each(need_map(document_, node, what).entries, [&](const YamlEntry& entry) {
+        aggregates.push_back(read_aggregate(entry.key, entry.value));
+      });
       query_.aggregate(std::move(aggregates));
     });
     with("partition_by",
@@ -137,9 +153,8 @@ class QueryReader {
 
   void read_answer() {
     with("select", [&](const YamlNode& node, const std::string& what) {
-      for (const YamlNode& item : read_list(document_, node, what, "[name, price, {twice: 2 * price}]")) {
-        read_selected(item);
-      }
+      document_.attempt_each(read_list(document_, node, what, "[name, price, {twice: 2 * price}]"),
+                             [&](const YamlNode& item) { read_selected(item); });
       query_.select(std::move(selected_));
     });
     read_limits();
@@ -151,23 +166,21 @@ class QueryReader {
     with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
   }
 
-  std::vector<GroupKey> read_keys(const YamlNode& node, const std::string& what) const {
+  std::vector<GroupKey> read_keys(const YamlNode& node, const std::string& what) {
     std::vector<GroupKey> keys;
-    for (const YamlNode& item : read_list(document_, node, what, "[city, year]")) {
-      if (!item.is_map()) {
-        add_key(item, read_expression(document_, item, what), what, keys);
-        continue;
-      }
+    document_.attempt_each(read_list(document_, node, what, "[city, year]"), [&](const YamlNode& item) {
+      if (!item.is_map()) return add_key(item, read_expression(document_, item, what), what, keys);
       for (const auto& [name, value] : item.entries) {
         if (name.text.empty()) document_.fail(name, "a name in " + what + " is empty");
         add_key(name, {name.text, read_expression(document_, value, what)}, what, keys);
       }
-    }
+    });
     return keys;
   }
 
-  void add_key(const YamlNode& node, GroupKey key, const std::string& what, std::vector<GroupKey>& keys) const {
-    if (std::ranges::find(keys, key.name, &GroupKey::name) != keys.end()) {
+  void add_key(const YamlNode& node, GroupKey key, const std::string& what, std::vector<GroupKey>& keys) {
+    if (keys.empty()) key_names_.clear();
+    if (!key_names_.insert(key.name).second) {
       document_.fail(node, what + " names " + in_quotes(key.name) + " twice");
     }
     keys.push_back(std::move(key));
@@ -215,9 +228,8 @@ class QueryReader {
       ranking.push_back(read_rank_term(node));
       return ranking;
     }
-    for (const YamlNode& item : read_list(document_, node, what, "[{high: rating}, {low: price}]")) {
-      ranking.push_back(read_rank_term(item));
-    }
+    document_.attempt_each(read_list(document_, node, what, "[{high: rating}, {low: price}]"),
+                           [&](const YamlNode& item) { ranking.push_back(read_rank_term(item)); });
     return ranking;
   }
 
@@ -246,8 +258,7 @@ class QueryReader {
 
   void add_selected(const YamlNode& node, SelectItem item) {
     if (item.name.empty()) document_.fail(node, "a name in 'select' is empty");
-    if (std::any_of(selected_.begin(), selected_.end(),
-                    [&](const SelectItem& other) { return other.name == item.name; })) {
+    if (!selected_names_.insert(item.name).second) {
       document_.fail(node, "'select' names " + in_quotes(item.name) +
                                " twice; give one of them another name: " + "{other: " + item.expression.text() + "}");
     }
@@ -293,11 +304,14 @@ class QueryReader {
   MapReader map_;
   Query query_;
   std::vector<SelectItem> selected_;
+  std::unordered_set<std::string> selected_names_;
+  std::unordered_set<std::string> key_names_;  // of the clause that is read
+  bool good_ = true;                           // no mistake was collected
 };
 
 }  // namespace
 
-Query read_query(const YamlDocument& document, const YamlNode& node, const std::vector<std::string>& tables) {
+Query read_query(const YamlDocument& document, const YamlNode& node, const TableNames& tables) {
   return QueryReader(document, node).read(tables);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <skyrank/batch.hpp>
+#include <skyrank/error.hpp>
 #include <skyrank/expression.hpp>
 
 #include "engine/query/places.hpp"
@@ -38,6 +39,9 @@ struct YamlEntry {
   YamlNode value;
 };
 
+/// Thrown in place of mistakes that were collected.
+struct MistakesCollected {};
+
 /// A parsed text, with the places of its nodes.
 class YamlDocument {
  public:
@@ -60,10 +64,40 @@ class YamlDocument {
 
   [[noreturn]] void fail(const YamlNode& node, const std::string& message) const;
 
+  /// Collects the mistakes that `attempt` meets from now on, in place of throwing the first one.
+  void collect(std::vector<QueryError>& mistakes) { mistakes_ = &mistakes; }
+  bool collects() const { return mistakes_ != nullptr; }
+
+  /// Reads a part of the document. Returns false where there are mistakes in it, which were collected.
+  template <class Read>
+  bool attempt(const Read& read) const {
+    if (!collects()) {
+      read();
+      return true;
+    }
+    const std::size_t before = mistakes_->size();
+    try {
+      read();
+    } catch (const MistakesCollected&) {
+    } catch (const QueryError& mistake) {
+      mistakes_->push_back(mistake);
+    }
+    return mistakes_->size() == before;
+  }
+
+  /// Reads each part, and throws MistakesCollected where there are mistakes in some of them.
+  template <class Parts, class Read>
+  void attempt_each(const Parts& parts, const Read& read) const {
+    bool good = true;
+    for (const auto& part : parts) good = attempt([&] { read(part); }) && good;
+    if (!good) throw MistakesCollected{};
+  }
+
  private:
   std::string text_;
   Places places_;
   YamlNode root_;
+  std::vector<QueryError>* mistakes_ = nullptr;
 };
 
 }  // namespace skyrank::query

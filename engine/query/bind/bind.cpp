@@ -6,6 +6,7 @@
 
 #include "engine/query/bind/bind_preference.hpp"
 #include "engine/query/bind/missing_first.hpp"
+#include "engine/query/bind/schema_places.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
@@ -24,13 +25,13 @@ std::string listed(const Schema& schema) {
 // groups' columns.
 class Scope {
  public:
-  Scope(const Schema& schema, const Schema& input) : schema_(schema), input_(input) {}
+  Scope(const Schema& schema, const Schema& input) : schema_(schema), places_(schema), input_(input) {}
 
   const Schema& schema() const { return schema_; }
 
   BoundExpression bind(const Expression& expression) const {
     explain_unknown(expression.root(), expression.location());
-    return bind_expression(expression, schema_);
+    return bind_expression(expression, places_);
   }
 
   BoundExpression bind_condition(const Expression& expression) const {
@@ -51,12 +52,12 @@ class Scope {
 
  private:
   bool is_pseudo(const Node& node) const {
-    return node.op == Op::column && !node.exact && is_pseudo_column(node.name) && !schema_.find(node.name);
+    return node.op == Op::column && !node.exact && is_pseudo_column(node.name) && !places_.find(node.name);
   }
 
   // Names that mean something elsewhere in a query deserve more than "there is no such column".
   void explain_unknown(const Node& node, const Location& origin) const {
-    if (node.op == Op::column && !schema_.find(node.name)) {
+    if (node.op == Op::column && !places_.find(node.name)) {
       const Location place = place_of(node, origin);
       if (is_pseudo(node)) {
         throw BindError(in_quotes(node.name) + " stands only in 'select', and there on its own", place);
@@ -71,6 +72,7 @@ class Scope {
   }
 
   const Schema& schema_;
+  const SchemaPlaces places_;
   const Schema& input_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/bind/schema_places.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 
@@ -198,7 +199,8 @@ std::string other_delimiter(const std::vector<std::string>& names) {
 
 class Binder {
  public:
-  Binder(const Expression& expression, const Schema& schema) : origin_(expression.location()), schema_(schema) {}
+  Binder(const Expression& expression, const SchemaPlaces& places)
+      : origin_(expression.location()), places_(places), schema_(places.schema()) {}
 
   /// Recursion is bounded by the parser's kMaxHeight.
   BoundPtr bind(const Node& node) {
@@ -277,7 +279,7 @@ class Binder {
 
   /// Finds the column of a name. If it is `compared`, a name that no column has may be a text without its quotes.
   BoundPtr bind_column(const Node& node, bool compared = false) {
-    const std::optional<int> index = schema_.find(node.name);
+    const std::optional<int> index = places_.find(node.name);
     if (!index) {
       std::vector<std::string> names;
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
@@ -508,14 +510,20 @@ class Binder {
   }
 
   Location origin_;
+  const SchemaPlaces& places_;
   const Schema& schema_;
 };
 
 }  // namespace
 
 BoundExpression bind_expression(const Expression& expression, const Schema& schema) {
+  return bind_expression(expression, SchemaPlaces(schema));
+}
+
+BoundExpression bind_expression(const Expression& expression, const SchemaPlaces& places) {
+  const Schema& schema = places.schema();
   BoundExpression bound;
-  bound.root = Binder(expression, schema).bind(expression.root());
+  bound.root = Binder(expression, places).bind(expression.root());
   bound.type = bound.root->type;
   if (bound.root->op == Op::column) {
     bound.column = bound.root->column;

@@ -2,6 +2,8 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,8 @@ class Names {
  private:
   std::set<std::string> names_;
 };
+
+using NameSet = std::unordered_set<std::string_view>;
 
 /// Expressions in the order in which a person reads them.
 class Expressions {
@@ -123,20 +127,18 @@ std::vector<const Expression*> expressions_of_input(const Query& query) {
   return all;
 }
 
-bool names_other_column(const Node& node, const std::vector<std::string>& columns) {
+bool names_other_column(const Node& node, const NameSet& columns) {
   if (node.op != Op::column) {
     return std::ranges::any_of(node.children,
                                [&](const NodePtr& child) { return names_other_column(*child, columns); });
   }
   const bool is_pseudo = is_pseudo_column(node.name) && !node.exact;
-  return !is_pseudo && std::ranges::find(columns, node.name) == columns.end();
+  return !is_pseudo && !columns.contains(node.name);
 }
 
 /// The first place, in the order of the text, at which one of some columns is named.
-const Node* find_column(const Node& node, const std::vector<UnsupportedColumn>& columns) {
-  if (node.op == Op::column && std::ranges::find(columns, node.name, &UnsupportedColumn::name) != columns.end()) {
-    return &node;
-  }
+const Node* find_column(const Node& node, const NameSet& columns) {
+  if (node.op == Op::column && columns.contains(node.name)) return &node;
   for (const NodePtr& child : node.children) {
     if (const Node* found = find_column(*child, columns)) return found;
   }
@@ -168,20 +170,22 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
 }
 
 bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
-  const auto any_unknown = [](const std::vector<const Expression*>& expressions,
-                              const std::vector<std::string>& columns) {
+  const auto any_unknown = [](const std::vector<const Expression*>& expressions, const NameSet& columns) {
     return std::ranges::any_of(
         expressions, [&](const Expression* expression) { return names_other_column(expression->root(), columns); });
   };
-  std::vector<std::string> with_keys = table_columns;
-  for (const GroupKey& key : keys_of_input(query)) with_keys.push_back(key.name);
-  return any_unknown(first_expressions(query), table_columns) || any_unknown(later_expressions(query), with_keys);
+  NameSet names(table_columns.begin(), table_columns.end());
+  if (any_unknown(first_expressions(query), names)) return true;
+  for (const GroupKey& key : keys_of_input(query)) names.insert(key.name);
+  return any_unknown(later_expressions(query), names);
 }
 
 void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {
   if (columns.empty()) return;
+  NameSet names;
+  for (const UnsupportedColumn& column : columns) names.insert(column.name);
   for (const Expression* expression : expressions_of_input(query)) {
-    const Node* node = find_column(expression->root(), columns);
+    const Node* node = find_column(expression->root(), names);
     if (node == nullptr) continue;
     const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
     const std::string why = column->reason.empty() ? "" : ": " + column->reason;

@@ -48,6 +48,12 @@ const std::vector<std::string>& keywords() {
   return kKeywords;
 }
 
+// Two calls of aggregates are one where they have the same text.
+std::string text_of_call(const Aggregate& aggregate) {
+  return std::string(word_for(aggregate.function)) + "(" + (aggregate.argument ? aggregate.argument->text() : "*") +
+         ")";
+}
+
 bool names_column(const Node& node, std::string_view name) {
   if (node.op == Op::column) return node.name == name;
   return std::ranges::any_of(node.children, [&](const NodePtr& child) { return names_column(*child, name); });
@@ -254,11 +260,11 @@ void SqlBuilder::end_aggregate(bool star) {
 }
 
 Aggregate& SqlBuilder::add_aggregate(Aggregate aggregate, std::size_t offset) {
-  if (std::any_of(aggregates_.begin(), aggregates_.end(),
-                  [&](const Aggregate& other) { return other.name == aggregate.name; })) {
+  if (!aggregate_names_.emplace(aggregate.name, aggregates_.size()).second) {
     fail(offset, "two aggregates have the name " + in_quotes(aggregate.name) + "; name one of them otherwise with AS");
   }
   if (!first_aggregate_) first_aggregate_ = offset;
+  aggregate_calls_.emplace(text_of_call(aggregate), aggregates_.size());
   aggregates_.push_back(std::move(aggregate));
   return aggregates_.back();
 }
@@ -272,10 +278,9 @@ void SqlBuilder::define_aggregate() {
 
 void SqlBuilder::refer_to_aggregate() {
   const Aggregate aggregate = *pending_;
-  const auto known = std::find_if(aggregates_.begin(), aggregates_.end(), [&](const Aggregate& other) {
-    return other.function == aggregate.function && other.argument == aggregate.argument;
-  });
-  const Aggregate& found = known != aggregates_.end() ? *known : add_aggregate(aggregate, aggregate_at_);
+  const auto known = aggregate_calls_.find(text_of_call(aggregate));
+  const Aggregate& found =
+      known != aggregate_calls_.end() ? aggregates_[known->second] : add_aggregate(aggregate, aggregate_at_);
   const Expression column = Expression::column(found.name);
   expression_at_ = aggregate_at_;
   expression_ = make_expression(std::make_shared<const Node>(column.root()), place_(aggregate_at_));
@@ -294,8 +299,7 @@ void SqlBuilder::end_selected() {
     item.name = alias_ ? alias_->text : output_name(item.expression);
   }
   alias_.reset();
-  if (std::any_of(selected_.begin(), selected_.end(),
-                  [&](const SelectItem& other) { return other.name == item.name; })) {
+  if (!selected_names_.emplace(item.name, selected_.size()).second) {
     fail(place, "SELECT names " + in_quotes(item.name) + " twice; name one of them otherwise with AS");
   }
   selected_.push_back(std::move(item));
@@ -304,36 +308,34 @@ void SqlBuilder::end_selected() {
 // SQL lets ORDER BY name what SELECT names, which our rankings, made before it, do not.
 const Expression& SqlBuilder::behind_alias(const Expression& expression) const {
   if (expression.column_name().empty() || text_[expression_at_] == '(') return expression;
-  const auto item = std::find_if(selected_.begin(), selected_.end(), [&](const SelectItem& candidate) {
-    return candidate.name == expression.column_name();
-  });
-  return item == selected_.end() ? expression : item->expression;
+  const auto item = selected_names_.find(std::string(expression.column_name()));
+  return item == selected_names_.end() ? expression : selected_[item->second].expression;
 }
 
 // A key may be named by SELECT: GROUP BY m means month(d) where SELECT says month(d) AS m. As in other dialects, the
 // name of a column comes first; one is for certain where the selected expression reads it.
 GroupKey SqlBuilder::key_behind_alias(Expression expression) {
   const std::string name(expression.column_name());
-  const auto item = std::ranges::find(selected_, name, &SelectItem::name);
-  if (name.empty() || item == selected_.end() || text_[expression_at_] == '(' ||
-      names_column(item->expression.root(), name)) {
-    return expression;
-  }
-  GroupKey key(name, item->expression);
-  item->expression = std::move(expression);
+  const auto found = selected_names_.find(name);
+  if (name.empty() || found == selected_names_.end() || text_[expression_at_] == '(') return expression;
+  SelectItem& item = selected_[found->second];
+  if (names_column(item.expression.root(), name)) return expression;
+  GroupKey key(name, item.expression);
+  item.expression = std::move(expression);
   return key;
 }
 
 void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
   const std::size_t place = expression_at_;
   const std::string_view name = expression_->column_name();
-  const bool is_aggregate = std::ranges::find(aggregates_, name, &Aggregate::name) != aggregates_.end();
+  const bool is_aggregate = aggregate_names_.contains(std::string(name));
   if (last_ == Clause::group_by && is_aggregate && text_[place] != '(') {
     fail(place, in_quotes(name) + " is an aggregate of the rows of a group and cannot be a key");
   }
   GroupKey key = alias_ ? GroupKey(alias_->text, take_expression()) : key_behind_alias(take_expression());
   alias_.reset();
-  if (std::ranges::find(keys, key.name, &GroupKey::name) != keys.end()) {
+  if (keys.empty()) key_names_.clear();
+  if (!key_names_.insert(key.name).second) {
     fail(place, last_word_ + " names " + in_quotes(key.name) + " twice");
   }
   keys.push_back(std::move(key));

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -152,7 +154,11 @@ class SqlBuilder {
   std::size_t aggregate_at_ = 0;
   std::optional<std::size_t> first_aggregate_;
   std::vector<Aggregate> aggregates_;
+  std::unordered_map<std::string, std::size_t> aggregate_names_;  // and their places in aggregates_
+  std::unordered_map<std::string, std::size_t> aggregate_calls_;  // the same by function and argument
   std::vector<SelectItem> selected_;
+  std::unordered_map<std::string, std::size_t> selected_names_;  // and their places in selected_
+  std::unordered_set<std::string> key_names_;                    // of the clause that is read
   std::vector<GroupKey> group_by_;
   std::vector<GroupKey> partition_by_;
   std::vector<RankTerm> ranking_;

@@ -24,7 +24,7 @@
 #include "engine/plan/tree.hpp"
 #include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
 // The path of a query:

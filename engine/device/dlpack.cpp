@@ -11,8 +11,8 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/device/dlpack_structs.hpp"
 #include "engine/device/lend.hpp"
-#include "engine/dlpack_structs.hpp"
 #include "kernels/cuda/device/failure.hpp"
 
 // https://dmlc.github.io/dlpack/latest/c_api.html

@@ -12,8 +12,8 @@
 
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
-#include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/stop.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "kernels/cuda/devices/borrowed.hpp"

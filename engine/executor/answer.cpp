@@ -7,15 +7,15 @@
 #include "engine/executor/executor.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/devices/scope.hpp"
 
 namespace skyrank::exec {
 
-Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
-              Limits& limits) {
+Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run, Limits& limits,
+              double room) {
   limits.phase = "planning";
   const kernels::cuda::DeviceScope on_device(engine.gpu());
   const std::stop_token stop = limits.stop();
@@ -26,7 +26,7 @@ Result answer(const EngineState& engine, const Query& query, const Table& table,
   const kernels::TallyScope tallied(&tally);
   Stopwatch total;
   Stopwatch watch;
-  PhysicalPlan planned = engine.plan(query, table, run);
+  PhysicalPlan planned = engine.plan(query, table, run, room);
   Execution execution(std::move(planned), run.count_work, stop);
   execution.phase = &limits.phase;
   if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharing_queries > 0);

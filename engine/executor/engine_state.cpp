@@ -7,12 +7,12 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/machine_memory.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/make_plan.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/query/bound.hpp"
-#include "engine/runtime/machine_memory.hpp"
 #include "kernels/cuda/start.hpp"
 #include "planner/cuda_start.hpp"
 #include "planner/profile.hpp"
@@ -87,7 +87,7 @@ double EngineState::gpu_bytes(const kernels::cuda::SelectedDevice& device) const
   return std::min(device_bytes(device.ordinal), static_cast<double>(device.memory_limit));
 }
 
-PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run) const {
+PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run, double room) const {
   const kernels::cuda::DeviceScope on_device(gpu());
   query::refuse_unsupported(query, table.unsupported());
   const query::BoundQuery bound = query::bind(query, query::schema_of(table));
@@ -102,6 +102,7 @@ PhysicalPlan EngineState::plan(const Query& query, const Table& table, const Run
                                            {bound.path.parameters.begin(), bound.path.parameters.end()}};
     planner::Machine machine = this->machine(with_cuda);
     machine.cuda_start = start / queries;
+    machine.host_bytes = std::min(machine.host_bytes, room);
     return make_plan(bound, table, query.from(), constraints, machine, allowed, options.share_columns ? queries : 0);
   };
   const bool trivial = table.num_rows() < kTrivialRows && bound.path.algorithms.empty();

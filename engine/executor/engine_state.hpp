@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,14 +28,17 @@ namespace skyrank::exec {
 /// Returns true if the kernels of a plan are to run on a GPU, some of them at least.
 bool uses_gpu(PhysicalPlan plan);
 
+/// Says that paths are chosen by the limit of memory alone.
+inline constexpr double kAllMemory = std::numeric_limits<double>::infinity();
+
 /// The state that all queries of an engine share. Thread-safe.
 struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);
 
   /// Binds and plans a query, for `explain` and for `run` alike: bind -> logical plan -> physical plan, whose kernels
-  /// still have to get their paths.
-  PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}) const;
+  /// still have to get their paths. Paths are chosen as if no more than `room` bytes of memory were left.
+  PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}, double room = kAllMemory) const;
 
   /// Returns the rules that a query may use.
   Rules rules_of(const Query& query) const;

@@ -14,7 +14,7 @@
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/row_error.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::exec {

@@ -11,6 +11,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/runtime/timer.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/failure.hpp"
 #include "planner/choose.hpp"
@@ -22,14 +23,32 @@ class Limits {
  public:
   /// Throws QueryError for a time limit below 1 ms.
   Limits(const Query& query, const RunOptions& options, Timer& timer);
+  Limits(const Limits&) = delete;
+  Limits& operator=(const Limits&) = delete;
 
   /// The caller's token or, with a time limit, one that stops when the time is over too.
   std::stop_token stop() const { return timeout_ ? source_.get_token() : caller_; }
 
+  /// Returns true once the time is over and the caller has not requested a stop.
+  bool is_time_over() const { return timeout_ && !caller_.stop_requested() && source_.stop_requested(); }
+
   /// Throws for a query that was stopped.
   [[noreturn]] void fail(const Query& query) const;
 
-  std::string phase = "waiting for the engine's threads";
+  /// While it lives, the loops and readers of this thread hear the stop, and queries that are a part of the limited one
+  /// name their phases as its own.
+  class Scope {
+   public:
+    explicit Scope(Limits& limits);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    const std::stop_token stop_;
+    const StopScope heard_;
+    Limits* const before_;
+  };
 
  private:
   std::optional<std::chrono::milliseconds> timeout_;
@@ -37,6 +56,10 @@ class Limits {
   std::stop_source source_{std::nostopstate};
   std::optional<std::stop_callback<std::function<void()>>> forward_;
   std::optional<Timer::Alarm> alarm_;
+  std::string own_phase_;
+
+ public:
+  std::string& phase;  ///< shared with the limits whose scope this thread is in, if there are some
 };
 
 /// Thrown when all rows together do not fit the memory of a GPU, or the limit on it; smaller parts may.
@@ -54,6 +77,9 @@ auto guarded(const Query& query, const Limits& limits, const F& f) {
     throw BindError(none.reason, query.location());
   } catch (const kernels::Cancelled&) {
     limits.fail(query);
+  } catch (const CancelledError&) {  // of a part, or of a reader
+    if (limits.is_time_over()) limits.fail(query);
+    throw;
   } catch (const kernels::cuda::OutOfMemory& failure) {
     throw GpuMemoryError(failure.what(), query.location());
   } catch (const kernels::cuda::Failure& failure) {
@@ -61,6 +87,20 @@ auto guarded(const Query& query, const Limits& limits, const F& f) {
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while answering the query", query.location());
   }
+}
+
+/// Calls f(query, options, limits) for a query that runs in parts: each part gets the query and the options without a
+/// time limit, and with a token that stops when the time of the whole query is over.
+template <class F>
+auto limited_as_a_whole(const Query& query, const RunOptions& options, Timer& timer, const F& f) {
+  Limits limits(query, options, timer);
+  const Limits::Scope scope(limits);
+  Query part = query;
+  part.timeout(std::nullopt);
+  RunOptions part_options = options;
+  part_options.stop = limits.stop();
+  part_options.timeout.reset();
+  return guarded(query, limits, [&] { return f(part, part_options, limits); });
 }
 
 }  // namespace skyrank::exec

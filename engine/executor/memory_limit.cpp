@@ -17,7 +17,7 @@
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cuda/device/failure.hpp"
@@ -116,6 +116,40 @@ std::string over_limit(const EngineState& engine, const Query& query, const Tabl
   return text;
 }
 
+/// Names the algorithms of a plan for `room` bytes, as far as they can be told before it runs. Throws planner::NoPath.
+std::string paths_for(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
+                      double room) {
+  PhysicalPlan planned = engine.plan(query, table, run, room);
+  choose_paths(planned);
+  std::string names = std::to_string(static_cast<int>(planned.strategy));
+  for (const Operator* op : pipeline(planned)) names += op->path ? " " + op->path->algorithm : " -";
+  return names;
+}
+
+/// Answers a query, by paths for ever less memory where those for more were refused: the planner's predictions are no
+/// promises, and a query must not fail within a limit because it would have been planned otherwise within a lower one.
+Result answer_by_any_path(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
+                          Limits& limits) {
+  try {
+    return answer(engine, query, table, run, limits);
+  } catch (const kernels::OverLimit&) {
+    constexpr double kLowest = 1 << 10;
+    std::string tried = paths_for(engine, query, table, run, kAllMemory);
+    for (double room = static_cast<double>(engine.memory->limit()) / 2; room > kLowest; room /= 2) {
+      try {
+        std::string paths = paths_for(engine, query, table, run, room);
+        if (paths == tried) continue;
+        tried = std::move(paths);
+        return answer(engine, query, table, run, limits, room);
+      } catch (const planner::NoPath&) {
+        break;
+      } catch (const kernels::OverLimit&) {
+      }
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 std::string words_of_bytes(double bytes) {
@@ -129,12 +163,12 @@ Result answer_within_limit(const EngineState& engine, const Query& query, const 
   try {
     const kernels::AccountScope counted(engine.memory.get());
     try {
-      return answer(engine, query, table, run, limits);
+      return answer_by_any_path(engine, query, table, run, limits);
     } catch (const kernels::cuda::OutOfMemory&) {  // of the GPU, where kept keys must not stand in a query's way
       if (engine.device_key_cache.bytes() == 0) throw;
       engine.device_key_cache.drop_all();
     }
-    return answer(engine, query, table, run, limits);
+    return answer_by_any_path(engine, query, table, run, limits);
   } catch (const kernels::OverLimit& over) {
     throw ResourceError(over_limit(engine, query, table, run, limits, over, before), query.location());
   } catch (const std::bad_alloc&) {

@@ -13,7 +13,7 @@
 #include "engine/operators/gather.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
 namespace skyrank {

@@ -5,7 +5,7 @@
 
 #include "engine/keys/key_memory.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 
 namespace skyrank::exec {

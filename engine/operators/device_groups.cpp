@@ -15,7 +15,7 @@
 #include "engine/operators/gather.hpp"
 #include "engine/operators/rank.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/key_recipe.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
 #include "kernels/cuda/groups/best_groups.hpp"

@@ -7,13 +7,14 @@
 #include <memory>
 #include <numeric>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/device/resident.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "engine/runtime/ranges.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/scratch.hpp"
 
@@ -192,8 +193,9 @@ Table gather_read(const Table& table, const std::vector<int>& read, std::span<co
   if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
   const Vector<RowId> none(rows.size(), -1);
   std::vector<Column> columns;
+  const std::unordered_set<int> are_read(read.begin(), read.end());
   for (int c = 0; c < table.num_columns(); ++c) {
-    const bool is_read = std::ranges::find(read, c) != read.end();
+    const bool is_read = are_read.contains(c);
     columns.push_back(gather(table.column(c), is_read ? rows : std::span<const RowId>(none), table.column(c).name()));
   }
   return Table(std::move(columns));

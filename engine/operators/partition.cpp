@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 

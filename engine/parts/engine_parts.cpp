@@ -8,6 +8,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/key_expressions.hpp"
+#include "engine/executor/limits.hpp"
 #include "engine/parts/partial_answer.hpp"
 #include "engine/parts/parts_memory.hpp"
 #include "engine/parts/prune.hpp"
@@ -19,6 +20,7 @@
 #include "engine/parts/states/state_kind.hpp"
 #include "engine/parts/states/unite.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank {
 namespace {
@@ -84,35 +86,49 @@ Partial exec::partial_answer(const Engine& engine, const EngineState& state, con
 }
 
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
-  return exec::partial_answer(*this, *state_, query, part, first_row, options);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
+    return exec::partial_answer(*this, *state_, asked, part, first_row, run);
+  });
 }
 
 Partial Engine::partial(const Query& query, const Source& source, RowId first_row, const RunOptions& options) const {
   if (const auto table = source.table()) return partial(query, *table, first_row, options);
   const exec::CheckedSource part(source);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
+    return exec::partial_of_source(*this, *state_, asked, part, first_row, run);
+  });
+}
+
+Partial exec::partial_of_source(const Engine& engine, const EngineState& state, const Query& query, const Source& part,
+                                RowId first_row, const RunOptions& options) {
   query.validate();
   const std::int64_t size = num_rows(part);
   check_place(query, size, first_row);
   query::refuse_unsupported(query, part.schema().unsupported());
   if (const auto keyed = exec::with_key_columns(query, part)) {
-    const Partial named = with_global_rows([&] { return partial(keyed->query, *keyed->source, first_row, options); },
-                                           [&](RowId row) { return first_row + row; });
+    const Partial named =
+        with_global_rows([&] { return engine.partial(keyed->query, *keyed->source, first_row, options); },
+                         [&](RowId row) { return first_row + row; });
     return {fingerprint_of(query), named.covers(), named.rows(), named.columns()};
   }
   const auto bound = query::bind(query, query::schema_of(part.schema()));
   const std::vector<int> columns = query::columns_read(bound);
   const RowRange covers{first_row, first_row + size};
-  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
+  return exec::with_counted_copies(state, query, [&]() -> Partial {
     if (keeps_all(query) || !bound.partition_columns.empty()) {
       const Partial all =
-          exec::partial_by_units(*this, *state_, query, part, columns, units_to_read(bound, part), first_row, options);
+          exec::partial_by_units(engine, state, query, part, columns, units_to_read(bound, part), first_row, options);
       return {all.fingerprint(), {covers}, all.rows(), all.columns()};
     }
-    std::vector<RowId> rows = with_global_rows([&] { return run(candidates_query(query, size), part, options).rows; },
-                                               [&](RowId row) { return first_row + row; });
+    std::vector<RowId> rows =
+        with_global_rows([&] { return engine.run(candidates_query(query, size), part, options).rows; },
+                         [&](RowId row) { return first_row + row; });
     std::ranges::sort(rows);
     SourceRows read;
-    state_->admission.run(options.stop, [&] { read = part.read_rows(rows, columns); });
+    state.admission.run(options.stop, [&] {
+      const StopScope heard(options.stop);
+      read = part.read_rows(rows, columns);
+    });
     std::vector<Column> chosen;
     for (const int column : columns) chosen.push_back(read.table.column(column));
     for (RowId& row : rows) row += first_row;
@@ -122,20 +138,24 @@ Partial Engine::partial(const Query& query, const Source& source, RowId first_ro
 }
 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
-  return exec::with_counted_copies(*state_, query, [&] {
-    const exec::StateRows all = exec::unite(query, partials).state;
-    const Query named = exec::with_key_names(query, all.columns);
-    return exec::kind_of({*this, named, options})->finalize(all);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
+    return exec::with_counted_copies(*state_, asked, [&] {
+      const exec::StateRows all = exec::unite(asked, partials).state;
+      const Query named = exec::with_key_names(asked, all.columns);
+      return exec::kind_of({*this, named, run})->finalize(all);
+    });
   });
 }
 
 Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& partials,
                                const RunOptions& options) const {
-  return exec::with_counted_copies(*state_, query, [&]() -> Partial {
-    exec::United all = exec::unite(query, partials);
-    const Query named = exec::with_key_names(query, all.state.columns);
-    exec::StateRows left = exec::kind_of({*this, named, options})->combine(all.state);
-    return {fingerprint_of(query), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
+    return exec::with_counted_copies(*state_, asked, [&]() -> Partial {
+      exec::United all = exec::unite(asked, partials);
+      const Query named = exec::with_key_names(asked, all.state.columns);
+      exec::StateRows left = exec::kind_of({*this, named, run})->combine(all.state);
+      return {fingerprint_of(asked), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
+    });
   });
 }
 

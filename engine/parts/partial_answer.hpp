@@ -4,6 +4,7 @@
 
 #include <skyrank/engine.hpp>
 #include <skyrank/partial.hpp>
+#include <skyrank/source.hpp>
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/parts/states/state_kind.hpp"
@@ -18,5 +19,9 @@ Partial partial_answer(const Engine& engine, const EngineState& state, const Que
 /// `covers` them and others. The query has no expressions for keys of groups or partitions.
 Partial partial_answer(const Engine& engine, const EngineState& state, const Query& query, const StateRows& rows,
                        RowRange covers, const RunOptions& options, std::vector<Result>* runs = nullptr);
+
+/// The same for a source in place of a table, by units where that needs less memory.
+Partial partial_of_source(const Engine& engine, const EngineState& state, const Query& query, const Source& part,
+                          RowId first_row, const RunOptions& options);
 
 }  // namespace skyrank::exec

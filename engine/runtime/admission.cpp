@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
 
 namespace skyrank::exec {

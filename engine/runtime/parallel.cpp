@@ -7,7 +7,7 @@
 #include <exception>
 #include <mutex>
 
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cuda/devices/scope.hpp"
 

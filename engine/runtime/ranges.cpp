@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/devices/scope.hpp"

@@ -1,4 +1,4 @@
-#include "engine/runtime/temporary_file.hpp"
+#include "engine/temporary_file.hpp"
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -18,7 +18,8 @@ std::filesystem::path temporary_folder() {
   return folder == nullptr || *folder == '\0' ? "/tmp" : folder;
 }
 
-TemporaryFile::TemporaryFile(std::filesystem::path folder) : folder_(std::move(folder)) {
+TemporaryFile::TemporaryFile(std::filesystem::path folder, Content content)
+    : folder_(std::move(folder)), content_(std::move(content)) {
   open_unnamed();
   if (descriptor_ < 0) open_named();
 }
@@ -65,9 +66,10 @@ void TemporaryFile::read(std::uint64_t at, std::span<std::byte> out) const {
 }
 
 void TemporaryFile::fail(const std::string& what, int error) const {
-  throw ResourceError("groups that do not fit the limit of memory go to a temporary file, which cannot be " + what +
-                      " in '" + folder_.string() + "': " + std::generic_category().message(error) +
-                      "; let the environment variable TMPDIR name a folder with room for them, or raise the limit");
+  throw ResourceError(content_.goes + " to a temporary file, which cannot be " + what + " in '" + folder_.string() +
+                      "': " + std::generic_category().message(error) +
+                      "; let the environment variable TMPDIR name a folder with room for " + content_.pronoun +
+                      ", or raise the limit");
 }
 
 }  // namespace skyrank::exec

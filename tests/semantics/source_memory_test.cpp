@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,18 +36,23 @@ std::uint64_t hash(RowId of) {
 }
 
 /// Columns x and y of random doubles, an id for two rows each, and one of 50 bands, made anew for every read.
-class MadeUnits final : public Source {
+class MadeUnits : public Source {
  public:
-  MadeUnits() : schema_(made({})), units_(kUnits, SourceUnit{kRowsOfUnit}) {}
+  explicit MadeUnits(std::int64_t units = kUnits, std::int64_t rows_of_unit = kRowsOfUnit)
+      : schema_(made({})),
+        rows_of_unit_(rows_of_unit),
+        units_(static_cast<std::size_t>(units), SourceUnit{rows_of_unit}) {}
 
   const Table& schema() const override { return schema_; }
   const std::vector<SourceUnit>& units() const override { return units_; }
-  std::uint64_t bytes() const override { return kUnits * kBytesOfUnit; }
+  std::uint64_t bytes() const override { return static_cast<std::uint64_t>(num_rows(*this)) * 16; }
 
   SourceRows read(std::span<const std::size_t> units, std::span<const int>) const override {
     std::vector<RowId> rows;
     for (const std::size_t unit : units) {
-      for (std::int64_t row = 0; row < kRowsOfUnit; ++row) rows.push_back(static_cast<RowId>(unit) * kRowsOfUnit + row);
+      for (std::int64_t row = 0; row < rows_of_unit_; ++row) {
+        rows.push_back(static_cast<RowId>(unit) * rows_of_unit_ + row);
+      }
     }
     return {made(rows), rows.size() * 16};
   }
@@ -70,8 +78,24 @@ class MadeUnits final : public Source {
   }
 
   Table schema_;
+  std::int64_t rows_of_unit_;
   std::vector<SourceUnit> units_;
 };
+
+/// The same, of which each read takes a while.
+class SlowUnits final : public MadeUnits {
+ public:
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    for (std::size_t i = 0; i < units.size(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return MadeUnits::read(units, columns);
+  }
+};
+
+std::vector<std::size_t> all_of(const Source& source) {
+  std::vector<std::size_t> units(source.units().size());
+  std::iota(units.begin(), units.end(), std::size_t{0});
+  return units;
+}
 
 class SourceMemory : public ::testing::Test {
  protected:
@@ -204,6 +228,101 @@ TEST(EngineMemoryLimit, IsAShareOfTheMachineByDefault) {
 TEST_F(SourceMemory, AUnitThatDoesNotFitIsRefused) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(100);
   EXPECT_THAT(refusal(query, source_, kBytesOfUnit / 2), HasSubstr("of its table at a time"));
+}
+
+/// Queries whose plans depend on the limit of memory, each in its way.
+std::vector<Query> queries_of_every_kind() {
+  const auto from = [] { return Query::from("t"); };
+  const Aggregate mean{"mean", Aggregate::Function::avg, Expression::column("y")};
+  return {from().name("ranking").rank_by({low("x")}).limit(100),
+          from().name("late").where("y > 1000").rank_by({low("x + y")}).limit(5000).select({"row", "x", "id"}),
+          from().name("skyline").prefer({low("x"), high("y")}),
+          from()
+              .name("skyline of groups")
+              .group_by({"id"})
+              .aggregate({least("best", "x")})
+              .prefer({low("best"), low("id")}),
+          from()
+              .name("many groups")
+              .group_by({"id"})
+              .aggregate({count("n"), least("best", "x"), mean})
+              .rank_by({high("n"), low("id")})
+              .limit(10),
+          from().name("all groups").group_by({"id"}).aggregate({count("n")}),
+          from().name("few groups").group_by({"band"}).aggregate({count("n"), mean}).rank_by({high("mean")}).limit(5),
+          from().name("partitions").partition_by({"band"}).rank_by({low("x")}).limit(3)};
+}
+
+TEST_F(SourceMemory, ARaisedLimitRefusesNothingThatALowerOneAllows) {
+  const MadeUnits source(8, 12'500);
+  const Table table = source.read(all_of(source), std::vector<int>{0, 1, 2, 3}).table;
+  for (const int threads : {1, 4}) {
+    for (const Query& query : queries_of_every_kind()) {
+      std::optional<double> allowed_from_source;
+      std::optional<double> allowed_from_table;
+      for (double megabytes = 0.25; megabytes < 40; megabytes *= 1.3) {
+        const Engine engine({.threads = threads,
+                             .device = DeviceChoice::cpu,
+                             .profile = "",
+                             .memory_bytes = static_cast<std::size_t>(megabytes * 1e6)});
+        const auto expect_allowed = [&](std::optional<double>& allowed, const auto& data) {
+          try {
+            engine.run(query, data);
+            if (!allowed) allowed = megabytes;
+          } catch (const Error& error) {
+            EXPECT_FALSE(allowed) << query.name() << ", " << threads << " threads: " << *allowed << " MB suffice, and "
+                                  << megabytes << " do not: " << error.what();
+          }
+        };
+        expect_allowed(allowed_from_source, source);
+        expect_allowed(allowed_from_table, table);
+      }
+      EXPECT_TRUE(allowed_from_source && allowed_from_table) << query.name();
+    }
+  }
+}
+
+TEST_F(SourceMemory, ATimeLimitChangesNoPlan) {
+  const RunOptions hour{.timeout = std::chrono::hours(1)};
+  for (const std::size_t limit : {std::size_t{0}, 12 * kBytesOfUnit}) {
+    const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = limit});
+    for (const Query& query : queries_of_every_kind()) {
+      if (query.name() == "all groups" || query.name() == "skyline of groups") continue;  // do not fit
+      EXPECT_EQ(to_string(engine.explain(query, source_, hour)), to_string(engine.explain(query, source_)));
+      EXPECT_EQ(engine.run(query, source_, hour).plan.rules, engine.run(query, source_).plan.rules) << query.name();
+    }
+  }
+}
+
+TEST_F(SourceMemory, ATimeLimitIsOneOnTheClockForAllParts) {
+  const SlowUnits source;
+  for (const std::size_t limit : {std::size_t{0}, 12 * kBytesOfUnit}) {
+    const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = limit});
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      engine.run(Query::from("t").name("slow").partition_by({"band"}).rank_by({low("x")}).limit(3), source,
+                 {.timeout = std::chrono::milliseconds(100)});
+      ADD_FAILURE() << "took no time";
+    } catch (const TimeoutError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("the query 'slow' took longer than its time limit of 100 ms, and was at: "));
+    }
+    // 800 ms are read at once where they fit the limit, by a source that hears no stop.
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(limit == 0 ? 20 : 2));
+  }
+}
+
+TEST_F(SourceMemory, AStopAmongPartsIsACancelledQuery) {
+  const SlowUnits source;
+  for (const Query& query : queries_of_every_kind()) {
+    if (query.name() == "all groups" || query.name() == "skyline of groups") continue;  // do not fit
+    std::stop_source stop;
+    const std::jthread stopping([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      stop.request_stop();
+    });
+    EXPECT_THROW(engine(60 * kBytesOfUnit).run(query, source, {.stop = stop.get_token()}), CancelledError)
+        << query.name();
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "engine/operators/groups/group_table.hpp"
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/ranges.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {

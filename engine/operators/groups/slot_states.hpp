@@ -9,7 +9,7 @@
 #include "engine/operators/groups/row_slots.hpp"
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/ranges.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
 
 // One state for each slot of a row set, made in one pass over the slots by all threads: each sinks rows into a state of

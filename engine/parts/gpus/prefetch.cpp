@@ -5,7 +5,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/parts/gpus/row_range.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 

@@ -15,6 +15,7 @@
 #include "engine/parts/states/query_state.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -24,7 +25,7 @@ class PartsRun {
  public:
   /// The source begins at `first_row` of the whole table.
   PartsRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-           const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
+           const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row, std::size_t room,
            const RunOptions& options)
       : state_(state),
         source_(source),
@@ -35,7 +36,8 @@ class PartsRun {
                .query = query,
                .options = options,
                .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
-        threads_(units_.threads(units)),
+        room_(room),
+        threads_(units_.threads(units, room)),
         pending_(units),
         rows_(rows_of(source, units)) {}
 
@@ -57,7 +59,7 @@ class PartsRun {
     run();
     answer.bytes = bytes_;
     answer.read_ms = watch.lap();
-    answer.result = spilled_ ? spilled_->finalize() : seen_.finalize();
+    answer.result = finalize();
     if (spilled_) answer.spilled = Spilled{spilled_->bytes(), spilled_->partitions()};
     return answer;
   }
@@ -80,6 +82,17 @@ class PartsRun {
   }
 
  private:
+  Result finalize() {
+    if (!is_spilling()) {
+      try {
+        return seen_.finalize();
+      } catch (const ResourceError&) {
+        if (!spills_from(0)) throw;
+      }
+    }
+    return spilled_->finalize();
+  }
+
   /// Reads a unit and takes it in, as a whole or, where it throws, not at all.
   void answer_unit(std::size_t unit) {
     const bool spills = spills_from(max_rows());
@@ -110,7 +123,10 @@ class PartsRun {
   void take_unit(std::size_t unit) {
     SourceCharge charge = units_.charge_unit(unit);
     SourceRows read;
-    state_.admission.run(options_.stop, [&] { read = source_.read(std::span(&unit, 1), columns_); });
+    state_.admission.run(options_.stop, [&] {
+      const StopScope heard(options_.stop);
+      read = source_.read(std::span(&unit, 1), columns_);
+    });
     charge.finish_reading();
     if (keys_of_few_ != nullptr && has_many_entries(read.table)) {
       has_many_ = true;
@@ -153,7 +169,7 @@ class PartsRun {
     const std::vector<Partial>& partials = seen_.partials();
     const auto rows_of = [](const Partial& partial) { return partial.rows().size(); };
     auto spilled =
-        std::make_unique<SpilledGroups>(state_, steps_, rows_, *std::ranges::max_element(partials, {}, rows_of));
+        std::make_unique<SpilledGroups>(state_, steps_, rows_, *std::ranges::max_element(partials, {}, rows_of), room_);
     for (const Partial& partial : partials) spilled->sink(partial);
     spilled_ = std::move(spilled);
     seen_.clear();
@@ -162,7 +178,7 @@ class PartsRun {
   /// Returns how many groups stay in memory: combining them takes several times as much, and units need room besides.
   std::size_t max_rows() const {
     constexpr std::size_t kBytesOfGroup = 512;
-    return state_.memory->limit() / kBytesOfGroup;
+    return room_ / kBytesOfGroup;
   }
 
   const EngineState& state_;
@@ -171,6 +187,7 @@ class PartsRun {
   const RunOptions& options_;
   const QueryUnits units_;
   const StateSteps steps_;
+  const std::size_t room_;  // bytes by which it is decided what to keep in memory
   const std::size_t threads_;
   std::vector<std::size_t> pending_;  // units that are not answered
   const std::int64_t rows_;           // of all units
@@ -187,23 +204,25 @@ class PartsRun {
 }  // namespace
 
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                            const std::vector<int>& columns, const std::vector<std::size_t>& units,
+                            const std::vector<int>& columns, const std::vector<std::size_t>& units, std::size_t room,
                             const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer();
+  return PartsRun(engine, state, query, source, columns, units, 0, room, options).with_spilling().answer();
 }
 
 std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
                                                 const Source& source, const std::vector<int>& columns,
                                                 const std::vector<int>& keys, const std::vector<std::size_t>& units,
                                                 const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, options).with_spilling().answer_of_few(keys);
+  const std::size_t room = state.memory->limit();
+  return PartsRun(engine, state, query, source, columns, units, 0, room, options).with_spilling().answer_of_few(keys);
 }
 
 Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                          const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
                          const RunOptions& options) {
   if (units.empty()) return engine.partial(query, source.schema(), first_row, options);
-  return PartsRun(engine, state, query, source, columns, units, first_row, options).run().partial().value();
+  const std::size_t room = state.memory->limit();
+  return PartsRun(engine, state, query, source, columns, units, first_row, room, options).run().partial().value();
 }
 
 }  // namespace skyrank::exec

@@ -31,9 +31,10 @@ struct PartsAnswer {
 /// Answers a query from `columns` (all that it reads) of `units` (those that may hold rows of the answer), both
 /// ascending. Row ids and errors are those of the whole table. Throws what the source, Engine::partial and
 /// Engine::merge throw, and ResourceError where a unit, or the rows that are left, do not fit the limit. Groups of
-/// which the answer needs a few need not fit (spilled_groups.hpp).
+/// which the answer needs a few need not fit (spilled_groups.hpp). How many units are read side by side, and which
+/// groups stay in memory, is decided as if the limit were `room` bytes.
 PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                            const std::vector<int>& columns, const std::vector<std::size_t>& units,
+                            const std::vector<int>& columns, const std::vector<std::size_t>& units, std::size_t room,
                             const RunOptions& options);
 
 /// The same for a query with groups or partitions by the columns `keys`, of which the first units have few. Nothing

@@ -426,8 +426,8 @@ class UnitsRun {
 
 }  // namespace
 
-std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query, const Source& source,
-                                                const RunOptions& options) {
+std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query,
+                                                const Source& source) {
   const query::BoundQuery& bound = query.bound;
   const bool is_ranking = !bound.ranking.empty() && bound.limit;
   if (bound.group || bound.at_least || (!bound.preference && !is_ranking)) {
@@ -438,7 +438,6 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
   if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
   if (state.uses_gpu_now(bound.path.device)) return "a GPU takes part";
-  if (options.timeout || query.query.timeout()) return "the query has a limit of time";
   const std::int64_t rows = rows_of(source, query.units);
   if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";
   const auto units = static_cast<std::int64_t>(query.units.size());

@@ -40,8 +40,8 @@ struct UnitRows {
 };
 
 /// Returns why a query is not answered by units, or nothing where it may be.
-std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query, const Source& source,
-                                                const RunOptions& options);
+std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query,
+                                                const Source& source);
 
 /// Answers the query unit by unit. Nothing where the units leave so many rows that this does not help. Throws what the
 /// source and the engine throw.

@@ -29,11 +29,11 @@ SourceCharge QueryUnits::charge_rows(std::size_t rows) const {
   return charge;
 }
 
-std::size_t QueryUnits::threads(const std::vector<std::size_t>& units) const {
+std::size_t QueryUnits::threads(const std::vector<std::size_t>& units, std::size_t room) const {
   std::int64_t largest = 0;
   for (const std::size_t unit : units) largest = std::max(largest, source_.units()[unit].rows);
   const auto most = std::min(static_cast<std::size_t>(state_.arena.max_concurrency()), units.size());
-  return threads_within_limit(state_, bytes(largest), most);
+  return threads_within_limit(state_, bytes(largest), most, room);
 }
 
 }  // namespace skyrank::exec

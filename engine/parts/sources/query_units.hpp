@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <skyrank/query.hpp>
@@ -31,8 +32,10 @@ class QueryUnits {
   /// Counts so many rows that are in memory. Throws ResourceError.
   SourceCharge charge_rows(std::size_t rows) const;
 
-  /// Returns how many threads read and answer these units side by side, as far as they fit the limit of memory.
-  std::size_t threads(const std::vector<std::size_t>& units) const;
+  /// Returns how many threads read and answer these units side by side, as far as they fit the limit of memory,
+  /// or `room` bytes.
+  std::size_t threads(const std::vector<std::size_t>& units,
+                      std::size_t room = std::numeric_limits<std::size_t>::max()) const;
 
  private:
   std::size_t bytes(std::int64_t rows) const { return bytes_of_rows(source_, columns_, rows); }

@@ -2,10 +2,13 @@
 
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 
 #include <skyrank/error.hpp>
+
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -77,11 +80,16 @@ class SharedWork {
 }  // namespace
 
 void run_side_by_side(std::size_t threads, const std::function<void()>& work) {
+  const std::stop_token stop = current_stop();
+  const auto part = [&] {
+    const StopScope heard(stop);
+    work();
+  };
   std::vector<std::jthread> others;
   others.reserve(threads);
   for (std::size_t i = 1; i < threads; ++i) {
     try {
-      others.emplace_back(work);
+      others.emplace_back(part);
     } catch (const std::system_error&) {  // fewer threads do it too
       break;
     }

@@ -39,10 +39,11 @@ SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::s
 }
 
 // Beside the rows there are what they are decoded from, and the keys and lists of the query over them.
-std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most) {
+std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most, std::size_t room) {
   constexpr std::size_t kTimes = 4;
   if (bytes == 0) return most;
-  return std::clamp<std::size_t>(engine.memory->left() / (kTimes * bytes), 1, std::max<std::size_t>(most, 1));
+  room = std::min(room, engine.memory->left());
+  return std::clamp<std::size_t>(room / (kTimes * bytes), 1, std::max<std::size_t>(most, 1));
 }
 
 }  // namespace skyrank::exec

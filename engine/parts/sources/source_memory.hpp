@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <skyrank/query.hpp>
@@ -34,8 +35,9 @@ class SourceCharge {
   kernels::Charge storage_;
 };
 
-/// Returns how many threads may read and answer units of so many bytes each side by side: at most `most`, and at least
-/// one, whose reading may then be refused.
-std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most);
+/// Returns how many threads may read and answer units of so many bytes each side by side within `room` bytes, or what
+/// is left of the limit: at most `most`, and at least one, whose reading may then be refused.
+std::size_t threads_within_limit(const EngineState& engine, std::size_t bytes, std::size_t most,
+                                 std::size_t room = std::numeric_limits<std::size_t>::max());
 
 }  // namespace skyrank::exec

@@ -21,8 +21,8 @@
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"
-#include "engine/runtime/stop.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -136,14 +136,10 @@ std::pair<std::vector<RowId>, std::vector<RowId>> ascending(const std::vector<Ro
 /// A query over a source, from its first read to its answer.
 class SourceRun {
  public:
+  /// `query` and `options` have no time limit of their own; `limits` are those of the whole.
   SourceRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-            const RunOptions& options)
-      : engine_(engine),
-        state_(state),
-        query_(query),
-        source_(source),
-        options_(options),
-        limits_(query, options, state.timer) {}
+            const RunOptions& options, Limits& limits)
+      : engine_(engine), state_(state), query_(query), source_(source), options_(options), limits_(limits) {}
 
   Result run() {
     ReadPlan plan = planned();
@@ -180,7 +176,7 @@ class SourceRun {
  private:
   ReadPlan planned() {
     ReadPlan plan;
-    guarded(query_, limits_, [&] { in_arena([&] { plan = plan_reading(state_, query_, source_); }); });
+    in_arena([&] { plan = plan_reading(state_, query_, source_); });
     return plan;
   }
 
@@ -195,6 +191,7 @@ class SourceRun {
 
   Table read(const ReadPlan& plan) {
     Stopwatch watch;
+    limits_.phase = "reading the table";
     charge_.emplace(state_, query_, bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)));
     SourceRows read = source_.read(plan.units, plan.whole);
     charge_->finish_reading();
@@ -207,12 +204,13 @@ class SourceRun {
   std::optional<UnitRows> left_by_units(ReadPlan& plan, const Query& selected) {
     if (!plan.rules.rules().has(Rule::by_units)) return std::nullopt;
     const UnitsQuery units{selected, plan.bound, plan.whole, plan.units};
-    if (const auto reason = reason_against_units(state_, units, source_, options_)) {
+    if (const auto reason = reason_against_units(state_, units, source_)) {
       plan.rules.left_out(Rule::by_units, *reason);
       return std::nullopt;
     }
     by_units_ = true;
     Stopwatch watch;
+    limits_.phase = "answering units of the table";
     std::optional<UnitRows> left = rows_by_units(engine_, state_, units, source_, options_);
     read_ms_ += watch.lap();
     if (!left) {
@@ -231,7 +229,7 @@ class SourceRun {
 
   /// Returns true if partial answers of units may be merged.
   bool may_use_parts(const ReadPlan& plan) const {
-    return plan.units.size() > 1 && !options_.timeout && !query_.timeout() && plan.rules.rules().has(Rule::by_units);
+    return plan.units.size() > 1 && plan.rules.rules().has(Rule::by_units);
   }
 
   /// Returns true if whole columns, or the groups of their rows, may not fit the limit of memory, but partial answers
@@ -282,6 +280,7 @@ class SourceRun {
   std::optional<Result> by_few_groups(ReadPlan& plan) {
     if (!may_have_few_groups(plan)) return std::nullopt;
     const std::vector<int>& keys = plan.bound.group ? plan.bound.group->columns : plan.bound.partition_columns;
+    limits_.phase = "answering units of the table";
     auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, keys, plan.units, options_);
     if (!answer) return std::nullopt;
     plan.rules.applied(Rule::by_units,
@@ -289,10 +288,12 @@ class SourceRun {
     return answer_of_parts(plan, *std::move(answer));
   }
 
-  Result by_parts(ReadPlan& plan) {
+  /// Decides as if the limit of memory were `room` bytes.
+  Result by_parts(ReadPlan& plan, std::size_t room) {
     plan.late.clear();
+    limits_.phase = "answering parts of the table";
     PartsAnswer answer =
-        answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, options_);
+        answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, room, options_);
     const std::string spilled = answer.spilled ? "; groups spilled to a temporary file of " +
                                                      std::to_string(answer.spilled->partitions) + " partitions"
                                                : "";
@@ -308,21 +309,50 @@ class SourceRun {
     return std::move(answer.result);
   }
 
-  /// The answer by what the plan has read.
+  /// The answer by what the plan has read. Whatever does not fit the limit of memory is answered by parts, and these
+  /// with ever less memory in mind: what is decided by the limit must not make a query fail that a lower one allows.
   Result reduced(ReadPlan& plan, bool by_units = true) {
+    try {
+      return reduced_at_once(plan, by_units);
+    } catch (const ResourceError&) {
+      if (!may_use_parts(plan)) throw;
+      charge_.reset();
+      late_charge_.reset();
+      if (auto answer = by_smaller_parts(plan)) return *std::move(answer);
+      throw;
+    }
+  }
+
+  std::optional<Result> by_smaller_parts(ReadPlan& plan) {
+    constexpr std::size_t kStep = 4;
+    constexpr std::size_t kLowest = std::size_t{1} << 20;
+    for (std::size_t room = state_.memory->limit();; room = room < kLowest ? 0 : room / kStep) {
+      if (std::exchange(parts_failed_, false)) continue;
+      try {
+        return by_parts(plan, room);
+      } catch (const ResourceError&) {
+        if (room == 0) return std::nullopt;
+      }
+    }
+  }
+
+  Result reduced_at_once(ReadPlan& plan, bool by_units) {
     Query selected = query_;
     // The outputs are made below; until then any one will do.
     if (!plan.late.empty()) selected.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
     std::optional<UnitRows> left;
     if (by_units) left = left_by_units(plan, selected);
-    if (!left && needs_parts(plan)) return by_parts(plan);
+    if (!left && needs_parts(plan)) {
+      parts_failed_ = true;
+      return by_parts(plan, state_.memory->limit());
+    }
     if (!left && by_units) {
       if (auto answer = by_few_groups(plan)) return *std::move(answer);
     }
     const Table input = left ? left->table : read(plan);
     Result result = engine_.run(selected, input, options_);
     Stopwatch watch;
-    guarded(query_, limits_, [&] { in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); }); });
+    in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); });
     const double ms = watch.lap();
     result.timing.gather_ms += ms;
     result.timing.total_ms += ms;
@@ -415,27 +445,32 @@ class SourceRun {
   const Query& query_;
   const Source& source_;
   const RunOptions& options_;
-  Limits limits_;
+  Limits& limits_;
   std::optional<SourceCharge> charge_;       // for columns that are read whole
   std::optional<SourceCharge> late_charge_;  // for those of the answer's rows
   double read_ms_ = 0;
   std::uint64_t bytes_ = 0;
   std::optional<std::uint64_t> spilled_bytes_;
   std::optional<std::int64_t> late_rows_;
-  bool by_units_ = false;    // was tried
-  std::size_t skipped_ = 0;  // units, by what is known of the answer
+  bool by_units_ = false;      // was tried
+  bool parts_failed_ = false;  // within the whole limit, once there is a failure
+  std::size_t skipped_ = 0;    // units, by what is known of the answer
 };
 
 }  // namespace
 
 Result run_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                   const RunOptions& options) {
-  return SourceRun(engine, state, query, source, options).run();
+  return limited_as_a_whole(query, options, state.timer, [&](const Query& part, const RunOptions& run, Limits& limits) {
+    return SourceRun(engine, state, part, source, run, limits).run();
+  });
 }
 
 PlanNode explain_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
                         const RunOptions& options) {
-  return SourceRun(engine, state, query, source, options).explain();
+  return limited_as_a_whole(query, options, state.timer, [&](const Query& part, const RunOptions& run, Limits& limits) {
+    return SourceRun(engine, state, part, source, run, limits).explain();
+  });
 }
 
 }  // namespace skyrank::exec

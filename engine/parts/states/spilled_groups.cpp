@@ -20,7 +20,7 @@
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/large_pages.hpp"
-#include "engine/runtime/temporary_file.hpp"
+#include "engine/temporary_file.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -41,14 +41,14 @@ double bytes_of_row(const Partial& sample) {
 }
 
 /// Returns so many partitions that each thread has room to combine one, even if no row shares its group with another.
-std::size_t partitions_for(const EngineState& state, std::int64_t rows, const Partial& sample) {
+std::size_t partitions_for(const EngineState& state, std::int64_t rows, const Partial& sample, std::size_t limit) {
   constexpr double kCopies = 4;  // of the states: as read, ordered, combined and finished
   constexpr double kHashing = 64;
   constexpr double kShare = 1.0 / 4;  // of the limit
   constexpr double kMin = 16;
   constexpr double kMax = 1024;  // reads of a few kilobytes take longer
   const double bytes = static_cast<double>(rows) * (kCopies * bytes_of_row(sample) + kHashing);
-  const double room = std::max(1.0, kShare * static_cast<double>(state.memory->limit()));
+  const double room = std::max(1.0, kShare * static_cast<double>(limit));
   return static_cast<std::size_t>(std::clamp(bytes * state.arena.max_concurrency() / room, kMin, kMax));
 }
 
@@ -134,8 +134,11 @@ FinishedGroups united(std::vector<FinishedGroups> parts) {
 bool may_spill_groups(const Query& query) { return !query.group_by().empty() && !keeps_all(query_of_groups(query)); }
 
 SpilledGroups::SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows,
-                             const Partial& sample)
-    : state_(state), steps_(steps), tables_(temporary_folder(), partitions_for(state, rows, sample)) {}
+                             const Partial& sample, std::size_t room)
+    : state_(state),
+      steps_(steps),
+      room_(room),
+      tables_(temporary_folder(), partitions_for(state, rows, sample, room)) {}
 
 void SpilledGroups::sink(const Partial& groups) {
   if (groups.rows().empty()) return;
@@ -171,8 +174,8 @@ class SpilledGroups::Finish {
     }
     const double row = static_cast<double>(groups_.bytes()) / static_cast<double>(all);
     const auto concurrency = static_cast<std::size_t>(groups_.state_.arena.max_concurrency());
-    const std::size_t threads =
-        threads_within_limit(groups_.state_, static_cast<std::size_t>(row * static_cast<double>(most)), concurrency);
+    const std::size_t threads = threads_within_limit(
+        groups_.state_, static_cast<std::size_t>(row * static_cast<double>(most)), concurrency, groups_.room_);
     share_out(threads, partitions, [&](std::size_t partition) {
       if (steps_.options.stop.stop_requested())
         throw CancelledError("the query was cancelled", steps_.query.location());

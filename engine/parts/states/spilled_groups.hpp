@@ -23,8 +23,10 @@ bool may_spill_groups(const Query& query);
 /// The spilled groups of a query.
 class SpilledGroups {
  public:
-  /// Groups of up to `rows` rows are expected, and partial answers such as `sample`. `steps` outlive the object.
-  SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows, const Partial& sample);
+  /// Groups of up to `rows` rows are expected, and partial answers such as `sample`. There are so many partitions that
+  /// each fits its share of `room` bytes. `steps` outlive the object.
+  SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows, const Partial& sample,
+                std::size_t room);
 
   /// Takes in a partial answer of rows that have not been seen. Several threads may at once. Throws ResourceError.
   void sink(const Partial& groups);
@@ -40,6 +42,7 @@ class SpilledGroups {
 
   const EngineState& state_;
   const StateSteps& steps_;
+  const std::size_t room_;
   SpilledTables tables_;
 };
 

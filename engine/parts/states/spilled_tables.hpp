@@ -8,7 +8,7 @@
 
 #include <skyrank/table.hpp>
 
-#include "engine/runtime/temporary_file.hpp"
+#include "engine/temporary_file.hpp"
 
 namespace skyrank::exec {
 

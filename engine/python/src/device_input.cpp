@@ -13,7 +13,7 @@
 #include <skyrank/dlpack.hpp>
 
 #include "engine/arrow_owned.hpp"
-#include "engine/dlpack_structs.hpp"
+#include "engine/device/dlpack_structs.hpp"
 #include "engine/python/src/bind.hpp"
 
 namespace skyrank::python {

@@ -1,4 +1,4 @@
-#include "engine/runtime/machine_memory.hpp"
+#include "engine/machine_memory.hpp"
 
 #include <gtest/gtest.h>
 

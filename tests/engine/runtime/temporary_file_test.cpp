@@ -1,4 +1,4 @@
-#include "engine/runtime/temporary_file.hpp"
+#include "engine/temporary_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

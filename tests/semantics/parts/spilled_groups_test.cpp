@@ -36,7 +36,7 @@ const EngineState& state() {
 Result spilled(const Query& query, const Table& table) {
   const StateSteps steps{.engine = engine(), .query = query, .options = {}};
   const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
-  SpilledGroups groups(state(), steps, table.num_rows(), parts[1]);
+  SpilledGroups groups(state(), steps, table.num_rows(), parts[1], state().memory->limit());
   for (const std::size_t part : {2, 0, 1}) groups.sink(parts[part]);
   return groups.finalize();
 }

@@ -15,7 +15,7 @@
 
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/few_groups.hpp"
-#include "engine/runtime/stop.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/layout_columns.hpp"

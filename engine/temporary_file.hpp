@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace skyrank::exec {
 
@@ -17,7 +18,14 @@ std::filesystem::path temporary_folder();
 /// the folder and a remedy in the message.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::filesystem::path folder);
+  /// Says in messages what the file is for.
+  struct Content {
+    std::string goes = "groups that do not fit the limit of memory go";  ///< to the file
+    std::string pronoun = "them";
+  };
+
+  explicit TemporaryFile(std::filesystem::path folder) : TemporaryFile(std::move(folder), Content()) {}
+  TemporaryFile(std::filesystem::path folder, Content content);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -28,6 +36,9 @@ class TemporaryFile {
   /// Reads out.size() bytes that were written, from `at` on.
   void read(std::uint64_t at, std::span<std::byte> out) const;
 
+  /// Returns the descriptor, which is open as long as the object lives.
+  int descriptor() const { return descriptor_; }
+
   /// Returns the number of bytes that were appended.
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
 
@@ -37,6 +48,7 @@ class TemporaryFile {
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::filesystem::path folder_;
+  Content content_;
   int descriptor_ = -1;
   std::atomic<std::uint64_t> size_ = 0;
 };

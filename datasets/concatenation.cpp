@@ -9,7 +9,9 @@
 #include <iterator>
 #include <optional>
 #include <skyrank/error.hpp>
+#include <string_view>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 
 #include "datasets/arrow/arrow_types.hpp"
@@ -40,6 +42,7 @@ class Concatenation {
     if (options.skip_unsupported) drop_unsupported();
     std::copy_if(columns_.begin(), columns_.end(), std::back_inserter(stored_columns_),
                  [&](const std::string& name) { return !folders_.find(name); });
+    if (!files_.front().is_columnar()) refuse_many_columns(columns_.size(), files_.front().name(), options_);
   }
 
   TablePtr table() {
@@ -86,14 +89,16 @@ class Concatenation {
 
   void refuse_other_names(const ColumnNames& expected, std::size_t index) const {
     const InputFile& file = files_[index];
-    const std::vector<std::string> ours = all_names(expected);
-    const std::vector<std::string> theirs = all_names(names_in(file, options_));
-    for (const std::string& name : ours) {
-      if (std::find(theirs.begin(), theirs.end(), name) != theirs.end()) continue;
+    const std::vector<std::string> our_names = all_names(expected);
+    const std::vector<std::string> their_names = all_names(names_in(file, options_));
+    const std::unordered_set<std::string_view> ours(our_names.begin(), our_names.end());
+    const std::unordered_set<std::string_view> theirs(their_names.begin(), their_names.end());
+    for (const std::string& name : our_names) {
+      if (theirs.contains(name)) continue;
       throw DataError(file.name() + ": has no column '" + name + "', which " + files_.front().name() + " has");
     }
-    for (const std::string& name : theirs) {
-      if (std::find(ours.begin(), ours.end(), name) != ours.end()) continue;
+    for (const std::string& name : their_names) {
+      if (ours.contains(name)) continue;
       throw DataError(file.name() + ": has a column '" + name + "', which " + files_.front().name() + " lacks");
     }
   }

@@ -12,6 +12,7 @@
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/csv/plain_csv.hpp"
 #include "datasets/input/uri.hpp"
+#include "datasets/text/text_source.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -26,14 +27,21 @@ std::shared_ptr<arrow::Schema> stored_schema(const InputFile& file) {
 }
 
 std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions& options) {
-  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
-  const auto names = csv_names_from_prefix(file.csv(file.text_prefix(kUsualHeader)), options);
-  return names ? *names : csv_names(file.csv(file.text(1)), options);
+  const auto header = csv_header_of(file, options);
+  return header ? header->names : csv_names(file.csv(file.text(1)), options);
 }
 
-ColumnNames names_in_json(const InputFile& file) {
+/// The columns of JSON lines, from the whole text or from blocks of it.
+std::vector<JsonColumn> json_columns(const InputFile& file, const ReadOptions& options) {
+  if (options.block_bytes > 0 && !file.is_compressed() && !file.data().is_pipe()) {
+    if (auto columns = json_columns_by_blocks(file, options)) return *std::move(columns);
+  }
+  return file.json_lines(file.json(file.text(1))).columns;
+}
+
+ColumnNames names_in_json(const InputFile& file, const ReadOptions& options) {
   ColumnNames names;
-  for (const JsonColumn& column : file.json_lines(file.json(file.text(1))).columns) {
+  for (const JsonColumn& column : json_columns(file, options)) {
     if (column.type != nullptr) {
       names.names.push_back(column.name);
     } else {
@@ -93,13 +101,24 @@ FileColumns read_columnar(const InputFile& file, const std::vector<std::string>&
 
 }  // namespace
 
+std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options) {
+  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
+  constexpr std::int64_t kGrowth = 8;
+  const std::int64_t longest = max_whole_text(memory_for_text(options));
+  for (std::int64_t bytes = kUsualHeader;; bytes *= kGrowth) {
+    const auto start = file.text_prefix(std::min(bytes, longest));
+    if (auto header = csv_header(file.csv(start), options)) return header;
+    if (start->size() < bytes || bytes >= longest) return std::nullopt;  // these are all, or as many as there may be
+  }
+}
+
 bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name) {
   return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
 }
 
 ColumnNames names_in(const InputFile& file, const ReadOptions& options) {
   ColumnNames names;
-  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file); });
+  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file, options); });
   if (file.is_csv()) {
     names.names = read_unchanged(file, [&] { return names_in_text(file, options); });
     return names;
@@ -123,6 +142,7 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
   ReadMeter unheard({});
   ReadMeter& heard = file.is_compressed() ? unheard : meter;
   // Bytes of another machine are read once, and compressed ones decompressed once.
+  file.refuse_too_large();
   const bool in_blocks = !file.is_compressed() && !is_remote(file.name());
   const auto text = in_blocks ? nullptr : file.text(options.threads);
   if (given.empty()) {

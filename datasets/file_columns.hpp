@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace skyrank::datasets {
 
 /// Returns the names of the columns that a file stores.
 ColumnNames names_in(const InputFile& file, const ReadOptions& options);
+
+/// Returns the header of a CSV file; nothing where the whole text is needed to tell the columns, or it is longer than
+/// what may be read as a whole.
+std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options);
 
 bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name);
 

@@ -39,7 +39,20 @@ Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions op
 }
 
 bool may_be_source(const InputFile& file, const ReadOptions& options) {
-  return file.is_columnar() || (options.block_bytes > 0 && !file.is_compressed() && !file.data().is_pipe());
+  return file.is_columnar() || (options.block_bytes > 0 && !file.data().is_pipe());
+}
+
+/// Runs `read` with the options and, where a text is too large, again with those for blocks.
+template <class Read>
+auto whole_or_in_blocks(const ReadOptions& options, const Read& read) {
+  try {
+    return read(options);
+  } catch (const TextTooLarge&) {
+    if (options.block_bytes > 0) throw;
+  }
+  ReadOptions blocks = options;
+  blocks.block_bytes = text_block_bytes(memory_for_text(options));
+  return read(blocks);
 }
 
 /// Files of one format, as a source of their stored columns.
@@ -59,8 +72,11 @@ std::shared_ptr<PipeCache> make_pipe_cache() { return std::make_shared<PipeCache
 ColumnNames column_names(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
   if (files.empty()) throw DataError("a table needs at least one file");
   const ReadOptions with_cache = with_pipes(options);
-  const InputFile first(files.front(), with_cache);
-  const ColumnNames names = names_in(first, with_cache);
+  InputFile first(files.front(), with_cache);
+  const ColumnNames names = whole_or_in_blocks(with_cache, [&](const ReadOptions& chosen) {
+    if (chosen.block_bytes > 0 && first.is_json()) first.unpack(*chosen.pipes);
+    return names_in(first, chosen);
+  });
   const FolderColumns folders({first.folders()}, {first.name()});
   refuse_stored_names(folders, names, first.name());
   return with_folders(names, folders);
@@ -71,7 +87,10 @@ Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& o
 }
 
 Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
-  return read_files(files, options, /*rows=*/false);
+  return whole_or_in_blocks(with_pipes(options), [&](const ReadOptions& chosen) {
+    const auto source = chosen.block_bytes > 0 ? open_source(files, chosen) : nullptr;
+    return source != nullptr ? source->schema() : read_files(files, chosen, /*rows=*/false);
+  });
 }
 
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& paths, const ReadOptions& options) {
@@ -79,8 +98,9 @@ std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::pat
   prepared.threads = prepare_arrow_threads(options.threads);
   std::vector<InputFile> files;
   for (const std::filesystem::path& path : paths) {
-    const InputFile& file = files.emplace_back(path, prepared);
+    InputFile& file = files.emplace_back(path, prepared);
     if (file.format() != files.front().format() || !may_be_source(file, options)) return nullptr;
+    if (file.is_compressed()) file.unpack(*prepared.pipes);
     if (paths.size() > 1) file.data().close();
   }
   if (files.empty()) return nullptr;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <skyrank/error.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
@@ -19,6 +20,16 @@ namespace skyrank::datasets {
 
 /// Keeps the content of pipes, so that each is read once.
 class PipeCache;
+
+/// Thrown for a text that is too large to be read as a whole. It may be read in blocks.
+class TextTooLarge : public ResourceError {
+ public:
+  using ResourceError::ResourceError;
+};
+
+/// Returns how many bytes of text queries within a limit of memory read at a time: several threads hold a block, its
+/// columns and what they are made of.
+std::int64_t text_block_bytes(std::size_t memory_bytes);
 
 /// Makes an empty cache, which all tables that one run reads share.
 std::shared_ptr<PipeCache> make_pipe_cache();
@@ -37,6 +48,7 @@ struct ReadOptions {
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
   std::int64_t block_bytes = 0;      ///< for open_source: text is read in blocks of about this size; 0: as a whole
+  std::size_t memory_bytes = 0;      ///< memory that reading text may take; 0: half of what the process may use
   std::shared_ptr<PipeCache> pipes;  ///< shared by calls that read several tables; null: one for this call
   Progress progress;
   std::stop_token stop;  ///< CancelledError soon after a stop is requested
@@ -90,7 +102,8 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// compression, CSV if nothing else. `options.threads` above 1 sets the size of Arrow's thread pool for the whole
 /// process.
 ///
-/// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read.
+/// DataError: not a file, malformed content, an unknown column; ResourceError: the system refuses to read;
+/// TextTooLarge: reading the text would take more than `options.memory_bytes`.
 Table read(const std::vector<std::filesystem::path>& files, const ReadOptions& options = {});
 
 /// Returns the table of `read` without its rows. Parquet and Arrow files are not read beyond their metadata.
@@ -100,9 +113,9 @@ Table read_schema(const std::vector<std::filesystem::path>& files, const ReadOpt
 /// depend on all values, so that only `read` can. The files stay open, and one that changes later is a DataError as
 /// well.
 ///
-/// With `options.block_bytes`, CSV and JSON lines are sources, too, unless they are compressed or come through a pipe:
-/// a first pass finds types, bounds and records, and queries parse the blocks that they need again. Memory holds a few
-/// blocks at a time.
+/// With `options.block_bytes`, CSV and JSON lines are sources, too, unless they come through a pipe: a first pass finds
+/// types, bounds and records, and queries parse the blocks that they need again. Memory holds a few blocks at a time.
+/// Compressed text is decompressed into a temporary file.
 std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::path>& files,
                                           const ReadOptions& options = {});
 

@@ -4,6 +4,7 @@
 
 #include "datasets/files.hpp"
 #include "datasets/generate/generate.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -40,6 +41,7 @@ ReadOptions read_options(const TableSource& source, const NamedFiles& named, con
   read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;
   read.block_bytes = options.block_bytes;
+  read.memory_bytes = options.memory_bytes;
   read.folder_root = base;
   read.pipes = options.pipes;
   read.progress = options.progress;
@@ -65,10 +67,28 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 }  // namespace
 
 Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+  // Reading a table as a whole ends with the query that it is read for; sources outlive their first query.
+  const exec::EitherStop either(options.stop, exec::current_stop());
+  LoadOptions stoppable = options;
+  stoppable.stop = either.token();
   if (source.generator)
-    return select(generate(*source.generator, options.threads, source.location, options.stop), options.columns);
+    return select(generate(*source.generator, options.threads, source.location, stoppable.stop), options.columns);
   const NamedFiles files = files_of(source, base);
-  return read(files.paths, read_options(source, files, base, options));
+  return read(files.paths, read_options(source, files, base, stoppable));
+}
+
+std::shared_ptr<const Source> open_or_load(const TableSource& source, const std::filesystem::path& base,
+                                           const LoadOptions& options) {
+  if (auto opened = open_source(source, base, options)) return opened;
+  try {
+    return table_source(load(source, base, options));
+  } catch (const TextTooLarge&) {
+    if (options.block_bytes > 0) throw;
+    LoadOptions blocks = options;
+    blocks.block_bytes = text_block_bytes(options.memory_bytes);
+    if (auto opened = open_source(source, base, blocks)) return opened;
+    throw;
+  }
 }
 
 std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,

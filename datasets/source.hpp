@@ -21,6 +21,7 @@ struct LoadOptions {
   bool skip_unsupported = false;                    ///< leave those of `columns` that cannot be read out
   int threads = 0;                                  ///< 0: all cores the process may use
   std::int64_t block_bytes = 0;                     ///< see ReadOptions
+  std::size_t memory_bytes = 0;                     ///< see ReadOptions
   Progress progress;
   std::stop_token stop = {};         ///< CancelledError soon after a stop is requested
   std::shared_ptr<PipeCache> pipes;  ///< shared by calls that load several tables; null: one for this call
@@ -33,6 +34,10 @@ Table load(const TableSource& source, const std::filesystem::path& base, const L
 /// Opens the same table as a source that is read as far as queries need it; returns nothing where only `load` can.
 std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
                                           const LoadOptions& options = {});
+
+/// Opens the table as a source where it can be one, else loads it; text that is too large for that is read in blocks.
+std::shared_ptr<const Source> open_or_load(const TableSource& source, const std::filesystem::path& base,
+                                           const LoadOptions& options = {});
 
 /// Returns the table's column names, without reading or generating rows.
 ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});

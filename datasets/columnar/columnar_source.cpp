@@ -14,6 +14,7 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -258,7 +259,9 @@ Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int col
   const std::string& name = columns_.schema.column(column).name();
   std::vector<UnitValues> values(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
+  const std::stop_token stop = exec::current_stop();
   const auto read_part = [&](int i) {
+    const exec::StopScope heard(stop);
     const auto part = static_cast<std::size_t>(i);
     const FileUnit& unit = places_[parts[part].unit];
     try {

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include <skyrank/error.hpp>
+
 namespace skyrank::datasets {
 
 SharedColumns::SharedColumns(std::shared_ptr<const Source> source, const std::vector<int>& columns)
@@ -20,6 +22,8 @@ SourceRows SharedColumns::read(std::span<const std::size_t>, std::span<const int
   std::uint64_t bytes = 0;
   try {
     if (!table_ || !missing.empty()) bytes = read_missing(missing);
+  } catch (const CancelledError&) {  // of one query's time limit
+    throw;
   } catch (...) {
     if (!table_) failure_ = std::current_exception();
     throw;

@@ -440,12 +440,6 @@ std::optional<CsvHeader> csv_header(const CsvText& prefix, const ReadOptions& op
   return header;
 }
 
-std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options) {
-  auto header = csv_header(prefix, options);
-  if (!header) return std::nullopt;
-  return std::move(header->names);
-}
-
 std::shared_ptr<arrow::Table> csv_block(const CsvText& records, const CsvHeader& header,
                                         const std::vector<std::string>& columns, const ReadOptions& options,
                                         const GivenTypes& given) {

@@ -36,9 +36,6 @@ std::vector<std::string> null_spellings(const ReadOptions& options);
 /// that are not UTF-8.
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options);
 
-/// Returns the same from the first bytes of a file, or nothing if these do not hold the whole header.
-std::optional<std::vector<std::string>> csv_names_from_prefix(const CsvText& prefix, const ReadOptions& options);
-
 /// Returns the columns of `options.columns` in that order, or all, in normal types. A column without any value has
 /// Arrow's null type. Types are inferred from all values of a column unless they are `given`. `meter` expects one pass
 /// over the text, and is informed of each further one.

@@ -33,6 +33,7 @@
 #include "datasets/csv/csv.hpp"
 #include "datasets/csv/csv_scan.hpp"
 #include "datasets/csv/number_text.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -262,7 +263,7 @@ class PlainReading {
   std::optional<Block> next(std::vector<char>& buffer) {
     const std::scoped_lock lock(mutex_);
     if (begin_ == size_) return std::nullopt;
-    if (stop_.stop_requested()) throw CancelledError("reading " + file_.name + " was cancelled");
+    if (exec::is_stopped(stop_)) throw CancelledError("reading " + file_.name + " was cancelled");
     const std::int64_t length = std::min(block_, size_ - begin_);
     check(file_.bytes->ReadAt(begin_, length, buffer.data()).status(), file_.name, "content");
     std::string_view records(buffer.data(), static_cast<std::size_t>(length));
@@ -406,7 +407,8 @@ std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOpt
   const auto begin = has_mark ? 3 : static_cast<std::int64_t>(header->begin);
   const auto reading = std::make_shared<PlainReading>(file, format, begin, *size, bytes.block, meter, options.stop);
   const ReadingClosedAtEnd closed(*reading);
-  const auto run = [reading](int /*task*/) {
+  const auto run = [reading, stop = exec::current_stop()](int /*task*/) {
+    const exec::StopScope heard(stop);
     reading->run();
     return arrow::Status::OK();
   };

@@ -5,33 +5,52 @@
 #include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
 #include <arrow/util/compression.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <skyrank/error.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "datasets/input/input.hpp"
+#include "engine/stop.hpp"
+#include "engine/temporary_file.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 constexpr std::int64_t kRead = std::int64_t{1} << 20;
 
+constexpr const char* kDamaged = "cannot be decompressed, it is damaged or cut short";
+
+void refuse_stopped(const std::stop_token& stop, const std::string& name) {
+  if (exec::is_stopped(stop)) throw CancelledError("reading " + name + " was cancelled");
+}
+
+std::unique_ptr<arrow::util::Codec> make_codec(Compression compression, const std::string& name) {
+  const bool gzip = compression == Compression::gzip;
+  auto codec = arrow::util::Codec::Create(gzip ? arrow::Compression::GZIP : arrow::Compression::ZSTD);
+  check(codec.status(), name, "decompression");
+  return *std::move(codec);
+}
+
+std::shared_ptr<arrow::io::InputStream> make_stream(arrow::util::Codec& codec,
+                                                    std::shared_ptr<arrow::io::InputStream> bytes,
+                                                    const std::string& name) {
+  auto stream = arrow::io::CompressedInputStream::Make(&codec, std::move(bytes));
+  check(stream.status(), name, "decompression");
+  return *std::move(stream);
+}
+
 /// The content of a compressed file, block by block.
 class Decompression {
  public:
   Decompression(const std::shared_ptr<arrow::Buffer>& bytes, Compression compression, const std::string& name)
       : name_(name) {
-    const bool gzip = compression == Compression::gzip;
-    auto codec = arrow::util::Codec::Create(gzip ? arrow::Compression::GZIP : arrow::Compression::ZSTD);
-    check(codec.status(), name_, "decompression");
-    codec_ = *std::move(codec);
-    auto stream =
-        arrow::io::CompressedInputStream::Make(codec_.get(), std::make_shared<arrow::io::BufferReader>(bytes));
-    check(stream.status(), name_, "decompression");
-    stream_ = *std::move(stream);
+    codec_ = make_codec(compression, name_);
+    stream_ = make_stream(*codec_, std::make_shared<arrow::io::BufferReader>(bytes), name_);
     auto buffer = arrow::AllocateResizableBuffer(0);
     check(buffer.status(), name_, "memory");
     content_ = *std::move(buffer);
@@ -71,17 +90,30 @@ Compression sniff_compression(const arrow::Buffer& start) {
 }
 
 std::shared_ptr<arrow::Buffer> decompress(const std::shared_ptr<arrow::Buffer>& bytes, Compression compression,
-                                          const std::string& name, const std::stop_token& stop) {
-  const std::int64_t limit = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE) / 2;
-  Decompression content(bytes, compression, name);
+                                          const WholeText& whole, const std::stop_token& stop) {
+  Decompression content(bytes, compression, whole.name);
   for (;;) {
-    if (stop.stop_requested()) throw CancelledError("reading " + name + " was cancelled");
+    refuse_stopped(stop, whole.name);
     const auto read = content.append(kRead);
-    check(read.status(), name, "cannot be decompressed, it is damaged or cut short");
+    check(read.status(), whole.name, kDamaged);
     if (*read == 0) return content.finish();
-    if (content.size() <= limit) continue;
-    throw ResourceError(name + ": its content has more than " + std::to_string(limit >> 20) +
-                        " MiB, half of this machine's memory; split the file");
+    if (content.size() > whole.max_bytes) refuse_large_text(whole.name, whole.max_bytes);
+  }
+}
+
+std::shared_ptr<DataFile> unpacked(DataFile& file, Compression compression, const std::stop_token& stop) {
+  const auto codec = make_codec(compression, file.name());
+  const auto stream = make_stream(*codec, file.reader({}), file.name());
+  auto text = std::make_unique<exec::TemporaryFile>(
+      exec::temporary_folder(), exec::TemporaryFile::Content{file.name() + ": its text goes", "it"});
+  std::vector<std::byte> block(kRead);
+  for (;;) {
+    refuse_stopped(stop, file.name());
+    const auto read = stream->Read(kRead, block.data());
+    file.check_unchanged();
+    check(read.status(), file.name(), kDamaged);
+    if (*read == 0) return std::make_shared<DataFile>(file.name(), std::move(text), stop);
+    text->append(std::span(block).first(static_cast<std::size_t>(*read)));
   }
 }
 

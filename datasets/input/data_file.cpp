@@ -21,6 +21,8 @@
 
 #include "datasets/input/random_access.hpp"
 #include "datasets/input/uri.hpp"
+#include "engine/machine_memory.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -71,7 +73,7 @@ class PipeContent {
   /// Waits for bytes; false at the end.
   bool wait() const {
     for (;;) {
-      if (stop_.stop_requested()) throw CancelledError("reading " + name_ + " was cancelled");
+      if (exec::is_stopped(stop_)) throw CancelledError("reading " + name_ + " was cancelled");
       pollfd ready{descriptor_, POLLIN, 0};
       const int n = ::poll(&ready, 1, kPollMilliseconds);
       if (n < 0 && errno != EINTR) refuse(name_, errno);
@@ -95,10 +97,10 @@ class PipeContent {
 
   void grow() {
     const std::int64_t wanted = std::max(2 * buffer_->capacity(), 2 * kRead);
-    const std::int64_t most = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
-    if (used_ > most / 2) {
+    if (static_cast<std::size_t>(used_) > exec::machine_memory() / 2) {
       throw ResourceError(name_ + ": has given " + std::to_string(used_ >> 20) +
-                          " MiB and not ended; what comes through a pipe must fit half of this machine's memory");
+                          " MiB and not ended; what comes through a pipe must fit half of the memory that the process "
+                          "may use");
     }
     check(buffer_->Resize(wanted, false), name_, "memory for what the pipe gives");
   }
@@ -123,7 +125,7 @@ class PipeContent {
 arrow::Result<bool> read_range(int descriptor, std::int64_t position, std::int64_t size, std::uint8_t* out,
                                const std::stop_token& stop) {
   while (size > 0) {
-    if (stop.stop_requested()) return arrow::Status::Cancelled("reading");
+    if (exec::is_stopped(stop)) return arrow::Status::Cancelled("reading");
     const ssize_t n = ::pread(descriptor, out, static_cast<std::size_t>(std::min(size, kChunk)), position);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return arrow::internal::IOErrorFromErrno(errno, "cannot be read");
@@ -140,12 +142,18 @@ arrow::Result<bool> read_range(int descriptor, std::int64_t position, std::int64
 class DataFile::Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { ::close(fd_); }
+  /// A temporary file's, which that one closes.
+  explicit Descriptor(std::shared_ptr<const exec::TemporaryFile> owner)
+      : owner_(std::move(owner)), fd_(owner_->descriptor()) {}
+  ~Descriptor() {
+    if (owner_ == nullptr) ::close(fd_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
 
  private:
+  std::shared_ptr<const exec::TemporaryFile> owner_;
   int fd_;
 };
 
@@ -194,7 +202,7 @@ class DataFile::RemoteReader final : public RandomAccess {
 
  private:
   arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) override {
-    if (stop_.stop_requested()) return arrow::Status::Cancelled("reading");
+    if (exec::is_stopped(stop_)) return arrow::Status::Cancelled("reading");
     return file_->read(position, size);
   }
   arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) override {
@@ -216,6 +224,14 @@ std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string
   return content;
 }
 
+std::shared_ptr<DataFile> PipeCache::unpacked(const std::string& name,
+                                              const std::function<std::shared_ptr<DataFile>()>& unpack) {
+  const std::scoped_lock lock(mutex_);
+  auto& text = texts_[name];
+  if (text == nullptr) text = unpack();
+  return text;
+}
+
 DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
     : path_(path), name_(path.string()), stop_(std::move(stop)) {
   if (datasets::is_remote(name_)) {
@@ -232,6 +248,11 @@ DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::sto
     piped_ = pipes.read(descriptor_->get(), name_, stop_);
     close();
   }
+}
+
+DataFile::DataFile(std::string name, std::unique_ptr<exec::TemporaryFile> content, std::stop_token stop)
+    : name_(std::move(name)), stop_(std::move(stop)), temporary_(std::move(content)) {
+  reopen();
 }
 
 DataFile::~DataFile() = default;
@@ -263,12 +284,16 @@ std::uint64_t DataFile::size() const { return static_cast<std::uint64_t>(stored_
 
 void DataFile::reopen() {
   if (descriptor_ != nullptr || remote_ != nullptr) return;
-  // Without O_NONBLOCK, opening a FIFO waits for a writer and hears no stop.
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) refuse(name_, errno);
-  descriptor_ = std::make_shared<Descriptor>(fd);
+  if (temporary_ != nullptr) {
+    descriptor_ = std::make_shared<Descriptor>(temporary_);
+  } else {
+    // Without O_NONBLOCK, opening a FIFO waits for a writer and hears no stop.
+    const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) refuse(name_, errno);
+    descriptor_ = std::make_shared<Descriptor>(fd);
+  }
   struct stat status {};
-  if (::fstat(fd, &status) != 0) refuse(name_, errno);
+  if (::fstat(descriptor_->get(), &status) != 0) refuse(name_, errno);
   Version version(status);
   if (version_ == nullptr) version_ = std::make_unique<Version>(version);
   if (version != *version_) refuse_changed(name_);
@@ -300,7 +325,8 @@ std::shared_ptr<arrow::Buffer> DataFile::content(int threads) {
   check(allocated.status(), name_, "memory for its content");
   std::shared_ptr<arrow::Buffer> buffer = *std::move(allocated);
   // By value: where the pool fails to take a task, those that it took before outlive this call.
-  const auto read_chunk = [buffer, size, file](int chunk) -> arrow::Status {
+  const auto read_chunk = [buffer, size, file, stop = exec::current_stop()](int chunk) -> arrow::Status {
+    const exec::StopScope heard(stop);
     const std::int64_t begin = chunk * kChunk;
     return file->ReadAt(begin, std::min(kChunk, size - begin), buffer->mutable_data() + begin).status();
   };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,22 +15,29 @@
 
 #include "datasets/input/input.hpp"
 #include "datasets/input/remote_file.hpp"
+#include "engine/temporary_file.hpp"
 
 // Files as they are opened: ordinary ones, which others may change at any time, and pipes, which give their bytes once.
 namespace skyrank::datasets {
 
-/// Remembers what pipes gave. A pipe that is opened again, for another table or query of the same run, is read from
-/// here.
+class DataFile;
+
+/// Remembers what pipes gave, and texts that were decompressed into temporary files. What is opened again, for another
+/// table or query of the same run, is read from here.
 class PipeCache {
  public:
   /// The content of the pipe, FIFO, or terminal `descriptor`, read to its end unless it was before. Waits for a writer
-  /// if there is none yet. DataError for a line without end, ResourceError for more than this machine's memory,
-  /// CancelledError soon after a stop is requested.
+  /// if there is none yet. DataError for a line without end, ResourceError for more than half of the memory that the
+  /// process may use, CancelledError soon after a stop is requested.
   std::shared_ptr<arrow::Buffer> read(int descriptor, const std::string& name, const std::stop_token& stop);
+
+  /// The text of a compressed file; `unpack` decompresses it when it is asked for first.
+  std::shared_ptr<DataFile> unpacked(const std::string& name, const std::function<std::shared_ptr<DataFile>()>& unpack);
 
  private:
   std::mutex mutex_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<arrow::Buffer>> contents_;  // by device and inode
+  std::map<std::string, std::shared_ptr<DataFile>> texts_;                                      // by name of the file
 };
 
 /// A file whose content is read into memory of this process, never mapped: another program that cuts it short can
@@ -40,6 +48,8 @@ class DataFile {
   /// Opens a path or a URI of a file system of Arrow's. DataError when there is no such file, or when it is a folder, a
   /// socket or a device; ResourceError with the system's reason otherwise.
   DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop);
+  /// Takes a temporary file with the content of one called `name`. It stays open.
+  DataFile(std::string name, std::unique_ptr<exec::TemporaryFile> content, std::stop_token stop);
   ~DataFile();
   DataFile(DataFile&&) noexcept;
   DataFile& operator=(DataFile&&) noexcept;
@@ -81,6 +91,7 @@ class DataFile {
   std::unique_ptr<Version> version_;
   std::shared_ptr<arrow::Buffer> piped_;  // content of what cannot be read twice
   std::shared_ptr<RemoteFile> remote_;    // of a URI; stays open
+  std::shared_ptr<const exec::TemporaryFile> temporary_;
 };
 
 }  // namespace skyrank::datasets

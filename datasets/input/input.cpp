@@ -20,6 +20,9 @@
 #include <utility>
 
 #include "datasets/input/random_access.hpp"
+#include "datasets/reader.hpp"
+#include "engine/machine_memory.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -113,7 +116,7 @@ class BlockStream final : public arrow::io::InputStream {
   arrow::Result<std::int64_t> Tell() const override { return position_; }
 
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-    if (stop_.stop_requested()) return arrow::Status::Cancelled("reading");
+    if (stop_.stop_requested() || query_stop_.stop_requested()) return arrow::Status::Cancelled("reading");
     const std::int64_t n = std::min(bytes, buffer_->size() - position_);
     auto block = std::make_shared<Block>(buffer_, position_, n, in_use_);
     position_ += n;
@@ -129,6 +132,7 @@ class BlockStream final : public arrow::io::InputStream {
   std::shared_ptr<arrow::Buffer> buffer_;
   std::shared_ptr<BlocksInUse> in_use_;
   std::stop_token stop_;
+  const std::stop_token query_stop_ = exec::current_stop();  // others than the query's thread read
   std::int64_t position_ = 0;
   bool closed_ = false;
 };
@@ -191,6 +195,42 @@ std::shared_ptr<arrow::io::RandomAccessFile> open_buffer(std::shared_ptr<arrow::
 std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffer> buffer, BytesRead on_read,
                                                     std::stop_token stop) {
   return std::make_shared<BlockStream>(std::move(buffer), std::move(on_read), std::move(stop));
+}
+
+std::int64_t max_whole_text(std::size_t memory_bytes) {
+  constexpr std::size_t kTimes = 6;
+  return static_cast<std::int64_t>(memory_bytes / kTimes);
+}
+
+void refuse_large_text(const std::string& name, std::int64_t max_bytes) {
+  throw TextTooLarge(name + ": the text has more than " +
+                     std::to_string(std::max<std::int64_t>(max_bytes / 1'000'000, 1)) +
+                     " MB, which is all that fits the limit of memory where a text must be read as a whole; raise the "
+                     "limit or split the file");
+}
+
+std::size_t max_columns(std::size_t memory_bytes) {
+  constexpr std::size_t kBytesOfColumn = std::size_t{4} << 10;
+  return std::max<std::size_t>(memory_bytes / kBytesOfColumn, 16);
+}
+
+void refuse_many_columns(std::size_t columns, const std::string& name, const ReadOptions& options) {
+  if (columns <= max_columns(memory_for_text(options))) return;
+  throw ResourceError(name + ": has " + std::to_string(columns) +
+                      " columns to read, which do not fit the limit of memory whatever their rows; raise the limit or "
+                      "select some of them");
+}
+
+std::size_t memory_for_text(const ReadOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes : exec::machine_memory() / 2;
+}
+
+std::int64_t text_block_bytes(std::size_t memory_bytes) {
+  constexpr std::size_t kShare = 64;
+  constexpr std::size_t kMin = std::size_t{256} << 10;
+  constexpr std::size_t kMax = std::size_t{16} << 20;
+  const std::size_t memory = memory_bytes > 0 ? memory_bytes : exec::machine_memory() / 2;
+  return static_cast<std::int64_t>(std::clamp(memory / kShare, kMin, kMax));
 }
 
 arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {

@@ -13,6 +13,8 @@
 
 namespace skyrank::datasets {
 
+struct ReadOptions;  // datasets/reader.hpp
+
 /// Called with the number of bytes just read, never from two threads at once.
 using BytesRead = std::function<void(std::uint64_t)>;
 
@@ -85,6 +87,24 @@ class ClosedAtEnd {
  private:
   std::shared_ptr<arrow::io::InputStream> stream_;
 };
+
+/// Returns the bytes of text that are read as a whole within so much memory: beside the text there are its columns,
+/// which may be several times as large, and what they are made of.
+std::int64_t max_whole_text(std::size_t memory_bytes);
+
+/// Throws TextTooLarge for a text of more bytes.
+[[noreturn]] void refuse_large_text(const std::string& name, std::int64_t max_bytes);
+
+/// Returns how many columns of a text fit so much memory, whatever their rows: each has a name, types, bounds and
+/// buffers.
+std::size_t max_columns(std::size_t memory_bytes);
+
+/// Throws ResourceError where so many columns of a text do not fit the memory that reading may take, whatever their
+/// rows.
+void refuse_many_columns(std::size_t columns, const std::string& name, const ReadOptions& options);
+
+/// Returns the memory that reading text may take.
+std::size_t memory_for_text(const ReadOptions& options);
 
 /// The memory pool in which the content of a file of `file_bytes` is decoded. Sizes in a damaged file can be
 /// arbitrarily large: an allocation that no file of that size needs is refused as invalid, without asking the system.

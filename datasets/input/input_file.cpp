@@ -31,6 +31,8 @@ Format sniff_format(const arrow::Buffer& bytes) {
 InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& options)
     : name_(file.string()),
       stop_(options.stop),
+      max_text_bytes_(max_whole_text(memory_for_text(options))),
+      max_columns_(max_columns(memory_for_text(options))),
       delimiter_(options.delimiter),
       json_lines_(std::make_shared<std::optional<JsonLines>>()) {
   std::error_code error;
@@ -63,8 +65,19 @@ std::shared_ptr<arrow::Buffer> InputFile::text_prefix(std::int64_t bytes) const 
 }
 
 std::shared_ptr<arrow::Buffer> InputFile::text(int threads) const {
+  refuse_too_large();
   const auto bytes = data_->content(threads);
-  return is_compressed() ? decompress(bytes, compression_, name_, stop_) : bytes;
+  return is_compressed() ? decompress(bytes, compression_, {name_, max_text_bytes_}, stop_) : bytes;
+}
+
+void InputFile::refuse_too_large() const {
+  if (data_->size() > static_cast<std::uint64_t>(max_text_bytes_)) refuse_large_text(name_, max_text_bytes_);
+}
+
+void InputFile::unpack(PipeCache& pipes) {
+  if (!is_compressed()) return;
+  data_ = pipes.unpacked(name_, [&] { return unpacked(*data_, compression_, stop_); });
+  compression_ = Compression::none;
 }
 
 char InputFile::delimiter() const { return delimiter_.value_or(format_ == Format::tsv ? '\t' : ','); }
@@ -75,7 +88,9 @@ ColumnarFile InputFile::columnar(BytesRead on_read) const {
   return {data_->reader(std::move(on_read)), data_->size(), name_};
 }
 
-JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const { return {std::move(text), name_, stop_}; }
+JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const {
+  return {.bytes = std::move(text), .name = name_, .stop = stop_, .max_keys = max_columns_};
+}
 
 const JsonLines& InputFile::json_lines(const JsonText& text) const {
   if (!*json_lines_) *json_lines_ = scan_json_lines(text);

@@ -34,8 +34,12 @@ class InputFile {
   const std::shared_ptr<DataFile>& shared_data() const { return data_; }
   const std::vector<FolderValue>& folders() const { return folders_; }
 
-  /// The whole text of the file, decompressed.
+  /// The whole text of the file, decompressed. Throws TextTooLarge.
   std::shared_ptr<arrow::Buffer> text(int threads) const;
+  /// Throws TextTooLarge where the stored bytes alone tell that the text cannot be read as a whole.
+  void refuse_too_large() const;
+  /// Decompresses the text into a temporary file, which takes the place of this one. Once a run, as `pipes` keeps it.
+  void unpack(PipeCache& pipes);
   /// At most `bytes` bytes of the text from its start.
   std::shared_ptr<arrow::Buffer> text_prefix(std::int64_t bytes) const;
   bool is_compressed() const { return compression_ != Compression::none; }
@@ -58,6 +62,8 @@ class InputFile {
 
   std::string name_;
   std::stop_token stop_;
+  std::int64_t max_text_bytes_;  // that are read as a whole
+  std::size_t max_columns_;
   std::optional<char> delimiter_;
   std::shared_ptr<DataFile> data_;
   Format format_ = Format::csv;

@@ -22,6 +22,7 @@
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -65,7 +66,7 @@ std::string_view view_of(const JsonText& text) {
 }
 
 void refuse_stop(const JsonText& text) {
-  if (text.stop.stop_requested()) throw CancelledError("reading " + text.name + " was cancelled");
+  if (exec::is_stopped(text.stop)) throw CancelledError("reading " + text.name + " was cancelled");
 }
 
 void refuse_invalid_utf8(const JsonText& text) {
@@ -88,7 +89,7 @@ void refuse_invalid_utf8(const JsonText& text) {
 /// DataError at the first record that is no JSON; returns where there is none.
 void refuse_malformed_records(const JsonText& text) {
   const auto keep_nothing = [](int, nlohmann::json::parse_event_t, nlohmann::json&) { return false; };
-  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
   while (scanner.next()) {
     try {
       const auto nothing = nlohmann::json::parse(scanner.record(), keep_nothing);
@@ -223,7 +224,7 @@ JsonBlock scan_json_block(const JsonText& piece, bool at_end) {
   }
   refuse_stop(text);
   refuse_invalid_utf8(text);
-  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
   JsonBlock block;
   try {
     while (scanner.next()) {
@@ -246,7 +247,7 @@ JsonBlock scan_json_block(const JsonText& piece, bool at_end) {
 JsonLines scan_json_lines(const JsonText& text) {
   constexpr std::int64_t kRecordsBetweenLooks = std::int64_t{1} << 12;
   refuse_invalid_utf8(text);
-  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
   while (scanner.next()) {
     if (scanner.records() % kRecordsBetweenLooks == 0) refuse_stop(text);
   }

@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -17,9 +18,10 @@ namespace skyrank::datasets {
 /// A text in memory.
 struct JsonText {
   std::shared_ptr<arrow::Buffer> bytes;
-  std::string name;             ///< name of the file, for messages
-  std::stop_token stop = {};    ///< CancelledError soon after a stop is requested
-  std::int64_t first_line = 1;  ///< number of the first line in the file
+  std::string name;                                                ///< name of the file, for messages
+  std::stop_token stop = {};                                       ///< CancelledError soon after a stop is requested
+  std::int64_t first_line = 1;                                     ///< number of the first line in the file
+  std::size_t max_keys = std::numeric_limits<std::size_t>::max();  ///< ResourceError where there are more
 };
 
 /// A column of JSON lines, with the type that all its values have.

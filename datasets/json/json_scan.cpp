@@ -68,8 +68,8 @@ void merge(JsonKey& key, const JsonKey& later) {
   }
 }
 
-JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line)
-    : text_(text), name_(name), line_(first_line) {
+JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line, std::size_t max_keys)
+    : text_(text), name_(name), line_(first_line), max_keys_(max_keys) {
   if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) line_begin_ = position_ = 3;
 }
 
@@ -173,11 +173,19 @@ void JsonScanner::scan_member() {
   skip_space();
 }
 
+void JsonScanner::refuse_keys() const {
+  throw ResourceError(
+      "there are more than " + std::to_string(max_keys_) +
+          " keys up to here, which do not fit the limit of memory whatever their values; raise the limit",
+      {name_, line_, 0});
+}
+
 JsonKey& JsonScanner::key_of(std::string_view token) {
   if (expected_ < keys_.size() && keys_[expected_].name == token) return keys_[expected_++];
   std::string name = unescaped(token);
   const auto [entry, is_new] = index_of_key_.emplace(name, keys_.size());
   if (is_new) {
+    if (keys_.size() >= max_keys_) refuse_keys();
     keys_.emplace_back();
     keys_.back().name = std::move(name);
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,8 +45,10 @@ void merge(JsonKey& key, const JsonKey& later);
 /// there.
 class JsonScanner {
  public:
-  /// `name` stands for the text in messages, and `first_line` is the number of its first line.
-  JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line = 1);
+  /// `name` stands for the text in messages, and `first_line` is the number of its first line. ResourceError where
+  /// there are more than `max_keys` keys.
+  JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line = 1,
+              std::size_t max_keys = std::numeric_limits<std::size_t>::max());
 
   /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
   bool next();
@@ -69,6 +72,7 @@ class JsonScanner {
  private:
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail_cut_short();
+  [[noreturn]] void refuse_keys() const;
   JsonPlace place() const;  // of the position
   void count_line();
   char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
@@ -96,6 +100,7 @@ class JsonScanner {
   bool spans_lines_ = false;
   bool cut_short_ = false;
   std::vector<JsonKey> keys_;
+  std::size_t max_keys_;
   std::unordered_map<std::string, std::size_t> index_of_key_;
   std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
 };

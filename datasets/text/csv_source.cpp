@@ -12,8 +12,10 @@
 
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/csv/csv_scan.hpp"
+#include "datasets/file_columns.hpp"
 #include "datasets/text/block_column.hpp"
 #include "datasets/text/text_source.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -100,14 +102,14 @@ class CsvBlocks {
 
  private:
   bool add_header(const InputFile& file) {
-    constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
-    auto header = csv_header(file.csv(file.text_prefix(kUsualHeader)), options_);
+    auto header = csv_header_of(file, options_);
     file.data().check_unchanged();
     if (!header) return false;
     const std::set<std::string> names(header->names.begin(), header->names.end());
     if (headers_.empty()) {
       stored_names_ = header->names;
       columns_ = options_.columns.value_or(header->names);
+      refuse_many_columns(columns_.size(), file.name(), options_);
     }
     const bool has_all =
         std::all_of(columns_.begin(), columns_.end(), [&](const std::string& name) { return names.contains(name); });
@@ -122,7 +124,7 @@ class CsvBlocks {
     TextBlock block{
         .file = f, .begin = static_cast<std::int64_t>(headers_[f].begin), .first_line = headers_[f].first_line};
     for (std::int64_t wanted = block_bytes_; block.begin < size;) {
-      if (options_.stop.stop_requested()) throw CancelledError("reading " + file.name() + " was cancelled");
+      if (exec::is_stopped(options_.stop)) throw CancelledError("reading " + file.name() + " was cancelled");
       const std::int64_t length = std::min(wanted, size - block.begin);
       CsvText piece = file.csv(read_range(file, block.begin, length));
       piece.first_line = block.first_line;
@@ -130,6 +132,8 @@ class CsvBlocks {
       block.size = at_end ? length : static_cast<std::int64_t>(whole_records(piece));
       if (block.size == 0) {
         wanted *= 2;
+        // Blocks begin at the line break before their first record.
+        refuse_long_record(wanted, {file.name(), block.first_line + (block.begin > 0 ? 1 : 0), 0}, options_);
         if (wanted > kLongestRecord) return false;
         continue;
       }

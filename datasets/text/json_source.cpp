@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <skyrank/error.hpp>
+#include <unordered_map>
 #include <utility>
 
 #include "datasets/csv/csv.hpp"
@@ -71,6 +72,37 @@ class JsonSource final : public TextSource {
     }
   }
 };
+
+/// Calls take(piece, records, block) for the blocks of a file. Returns false where the file must be read whole.
+template <class Take>
+bool for_each_block(const InputFile& file, std::size_t place, const ReadOptions& options, std::int64_t block_bytes,
+                    const Take& take) {
+  const auto size = static_cast<std::int64_t>(file.data().size());
+  TextBlock block{.file = place};
+  for (std::int64_t wanted = block_bytes; block.begin < size;) {
+    const std::int64_t length = std::min(wanted, size - block.begin);
+    JsonText piece = file.json(read_range(file, block.begin, length));
+    piece.first_line = block.first_line;
+    const JsonBlock records = scan_json_block(piece, block.begin + length == size);
+    if (records.bytes == 0) {
+      wanted *= 2;
+      refuse_long_record(wanted, {file.name(), block.first_line, 0}, options);
+      if (wanted > kLongestObject) return false;
+      continue;
+    }
+    wanted = block_bytes;
+    block.size = static_cast<std::int64_t>(records.bytes);
+    block.rows = records.lines.rows;
+    block.longest = records.lines.longest;
+    block.spans_lines = records.lines.spans_lines;
+    piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
+    take(piece, records, block);
+    const std::string_view text = view_of(*piece.bytes);
+    block.first_line += std::count(text.begin(), text.end(), '\n');
+    block.begin += block.size;
+  }
+  return true;
+}
 
 /// A key in all blocks so far.
 struct KeyFacts {
@@ -148,32 +180,11 @@ class JsonBlocks {
   }
 
   bool add_blocks(std::size_t f) {
-    const InputFile& file = files_[f];
-    const auto size = static_cast<std::int64_t>(file.data().size());
-    TextBlock block{.file = f};
-    for (std::int64_t wanted = block_bytes_; block.begin < size;) {
-      const std::int64_t length = std::min(wanted, size - block.begin);
-      JsonText piece = file.json(read_range(file, block.begin, length));
-      piece.first_line = block.first_line;
-      const JsonBlock records = scan_json_block(piece, block.begin + length == size);
-      if (records.bytes == 0) {
-        wanted *= 2;
-        if (wanted > kLongestObject) return false;
-        continue;
-      }
-      wanted = block_bytes_;
-      block.size = static_cast<std::int64_t>(records.bytes);
-      block.rows = records.lines.rows;
-      block.longest = records.lines.longest;
-      block.spans_lines = records.lines.spans_lines;
-      piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
-      if (block.rows > 0) add_block(piece, records, block);
-      meter_.add(records.bytes);
-      const std::string_view text = view_of(*piece.bytes);
-      block.first_line += std::count(text.begin(), text.end(), '\n');
-      block.begin += block.size;
-    }
-    return true;
+    return for_each_block(files_[f], f, options_, block_bytes_,
+                          [&](const JsonText& piece, const JsonBlock& records, const TextBlock& block) {
+                            if (block.rows > 0) add_block(piece, records, block);
+                            meter_.add(records.bytes);
+                          });
   }
 
   void add_block(const JsonText& text, const JsonBlock& records, const TextBlock& block) {
@@ -221,6 +232,26 @@ class JsonBlocks {
 };
 
 }  // namespace
+
+std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options) {
+  std::vector<JsonKey> keys;
+  std::unordered_map<std::string, std::size_t> places;
+  const bool done = for_each_block(file, 0, options, options.block_bytes,
+                                   [&](const JsonText&, const JsonBlock& records, const TextBlock&) {
+                                     for (const JsonKey& key : records.keys) {
+                                       const auto [place, is_new] = places.try_emplace(key.name, keys.size());
+                                       if (is_new) {
+                                         keys.push_back(key);
+                                       } else {
+                                         merge(keys[place->second], key);
+                                       }
+                                     }
+                                   });
+  if (!done || keys.empty()) return std::nullopt;
+  std::vector<JsonColumn> columns;
+  for (const JsonKey& key : keys) columns.push_back(column_of(key));
+  return columns;
+}
 
 std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options,
                                               std::int64_t block_bytes) {

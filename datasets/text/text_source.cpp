@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <exception>
 #include <skyrank/error.hpp>
+#include <stop_token>
 #include <utility>
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -43,7 +45,9 @@ TablePtr joined(const std::vector<TablePtr>& tables, const std::string& file) {
 template <class Work>
 void for_each(bool threads, std::size_t count, const Work& work) {
   std::vector<std::exception_ptr> failures(count);
+  const std::stop_token stop = exec::current_stop();
   const auto guarded = [&](int i) {
+    const exec::StopScope heard(stop);
     try {
       work(static_cast<std::size_t>(i));
     } catch (...) {
@@ -64,6 +68,15 @@ std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t be
   file.data().check_unchanged();
   check(read.status(), file.name(), "cannot be read");
   return *read;
+}
+
+void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options) {
+  const std::int64_t most = max_whole_text(memory_for_text(options));
+  if (bytes <= most) return;
+  throw ResourceError("a record is longer than " + std::to_string(most / 1000) +
+                          " kB, more than the limit of memory leaves for one; raise the limit, or close the quote or "
+                          "bracket that begins there",
+                      place);
 }
 
 TextSource::TextSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options)

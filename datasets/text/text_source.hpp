@@ -55,6 +55,10 @@ struct BlockText {
 /// Reads a block of one file.
 std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t begin, std::int64_t size);
 
+/// Throws ResourceError, with the place where a record begins, if one of so many bytes does not fit the memory that
+/// reading may take.
+void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options);
+
 /// A source over the blocks of files of one format.
 class TextSource : public FilesSource {
  public:
@@ -90,6 +94,9 @@ class TextSource : public FilesSource {
   std::uint64_t bytes_ = 0;
   mutable std::mutex mutex_;  // over opening and closing files
 };
+
+/// Returns the columns of a file of JSON lines, block by block; nothing where its text must be read whole.
+std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options);
 
 /// Opens files of CSV as blocks of about `block_bytes` bytes. Null where only `read` can tell the columns and their
 /// types, or what is wrong with them. DataError for malformed records, as `read`.

@@ -80,3 +80,12 @@ def test_errors(tmp_path):
     (tmp_path / "text.xyz").write_text("")
     with pytest.raises(skyrank.DataError, match="xyz"):
         skyrank.query(os.fspath(tmp_path / "text.xyz"), QUERY)
+
+
+def test_a_time_limit_counts_opening_and_reading_files(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n" + "123456,0.25\n" * 2_000_000)
+    query = skyrank.Query().rank_by("a").limit(1)
+    with pytest.raises(skyrank.TimeoutError, match="took longer than its time limit"):
+        skyrank.query(str(file), query, timeout=0.001)
+    assert len(skyrank.query(str(file), query, timeout=3600)) == 1

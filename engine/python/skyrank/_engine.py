@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -287,19 +288,19 @@ class Engine:
             query: The query.
             data: A table, or what `skyrank.query` takes.
             count_work: Fills `Result.work`.
-            timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError.
+            timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError; reading files counts.
 
         Raises:
             QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
         """
         asked = core_of(query)
-        core = to_data(data)
+        core, call = _opened(data, timeout, count_work)
         _warn(query, core)
-        return Result(self._core.run(asked, core, _call(timeout, count_work)))
+        return Result(self._core.run(asked, core, call))
 
     def explain(self, query: Query, data: Any, *, timeout: float | datetime.timedelta | None = None) -> str:
         """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises."""
-        return self._core.explain(core_of(query), to_data(data), _call(timeout))
+        return self._core.explain(core_of(query), *_opened(data, timeout))
 
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""
@@ -321,7 +322,8 @@ class Engine:
         For every split of a table, `merge` of all its partial answers equals `run` over the whole. `part` is what
         `skyrank.query` takes. Raises what `run` raises, and DataError where `first_row` is negative.
         """
-        return Partial(self._core.partial(core_of(query), to_data(part), first_row, _call(timeout)))
+        core, call = _opened(part, timeout)
+        return Partial(self._core.partial(core_of(query), core, first_row, call))
 
     def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | datetime.timedelta | None = None) -> Result:
         """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.
@@ -344,6 +346,21 @@ def _call(timeout: float | datetime.timedelta | None, count_work: bool = False) 
     if seconds is not None and not seconds > 0:
         raise ValueError("a time limit is above 0 seconds")
     return _core.Call(on_main_thread(), count_work, seconds or 0.0)
+
+
+def _opened(
+    data: Any, timeout: float | datetime.timedelta | None, count_work: bool = False
+) -> tuple[_core.Table | _core.Source, _core.Call]:
+    """Returns the core of the data, and the call for what opening its files leaves of the time limit."""
+    call = _call(timeout, count_work)
+    if timeout is None or getattr(data, "_core_data", None) is not None:
+        return to_data(data), call
+    seconds = seconds_of(timeout)
+    begin = time.monotonic()
+    core = to_data(data, timeout=seconds)
+    if isinstance(core, _core.Source):
+        call = _call(max(seconds - (time.monotonic() - begin), 0.001), count_work)
+    return core, call
 
 
 def _warn(query: Query, data: _core.Table | _core.Source) -> None:

@@ -5,4 +5,6 @@ def open_files(
     delimiter: str | None,
     format: str | None,
     main_thread: bool,
+    timeout: float,
 ) -> object: ...
+def hear_stops(stops: object) -> None: ...

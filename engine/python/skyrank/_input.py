@@ -27,17 +27,18 @@ def on_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def to_data(data: Any, columns: Sequence[str] | None = None) -> _core.Table | _core.Source:
+def to_data(data: Any, columns: Sequence[str] | None = None, timeout: float = 0.0) -> _core.Table | _core.Source:
     """Returns what a query runs over: the core of a Table, a source over files, or a new table over `data`.
 
-    `columns` names the columns of arrays that have no names of their own. Raises DataError, ResourceError.
+    `columns` names the columns of arrays that have no names of their own. `timeout` is the limit in seconds of opening
+    files, 0 for none. Raises DataError, ResourceError, TimeoutError.
     """
     core = getattr(data, "_core_data", None)
     if core is not None:
         table: _core.Table | _core.Source = core
         return table
     if _is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(_is_path(item) for item in data)):
-        return open_source([data] if _is_path(data) else list(data))
+        return open_source([data] if _is_path(data) else list(data), timeout=timeout)
     return to_table(data, columns)
 
 
@@ -319,11 +320,12 @@ def open_source(
     null_spellings: Sequence[str] = (),
     delimiter: str | None = None,
     format: str | None = None,
+    timeout: float = 0.0,
 ) -> _core.Source:
     """Opens files as one table that is read while queries run, and only as far as they need it."""
     names = [os.fspath(pattern) for pattern in patterns]
     capsule = _files_module().open_files(
-        names, header, list(null_spellings), delimiter, format, on_main_thread()
+        names, header, list(null_spellings), delimiter, format, on_main_thread(), timeout
     )
     return _core.source_of_capsule(capsule)
 
@@ -344,4 +346,5 @@ def _files_module() -> Any:
                 f"reading files needs the pyarrow that SkyRank was built with: {error}; read the files with pyarrow "
                 "and pass its table"
             ) from error
+    _files.hear_stops(_core.stops())
     return _files

@@ -12,6 +12,7 @@
 #include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::python {
 namespace {
@@ -177,6 +178,10 @@ void bind_engine(nb::module_& module) {
       .def("part", [](const SourceHandle& s, std::size_t begin,
                       std::size_t end) { return SourceHandle{unit_range(s.source, begin, end)}; })
       .def("schema", [](const SourceHandle& s) { return s.source->schema(); });
+  module.def("stops", [] {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
+    return nb::capsule(reinterpret_cast<void*>(&exec::current_stop), kStopsCapsule);
+  });
   module.def("source_of_capsule", [](const nb::capsule& capsule) {
     return SourceHandle{*static_cast<std::shared_ptr<const Source>*>(capsule.data(kSourceCapsule))};
   });

@@ -1,9 +1,15 @@
 // The extension module `skyrank._files`: files as sources. It stands apart from `skyrank._core` so that only those who
 // read files load the Arrow libraries.
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,15 +17,39 @@
 #include "datasets/source.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::python {
 namespace {
 
 using SourcePointer = std::shared_ptr<const Source>;
 
+/// Requests a stop after some seconds, unless it is gone before; 0: never.
+class Alarm {
+ public:
+  explicit Alarm(double seconds) {
+    constexpr double kMaxSeconds = 1e9;  // beyond which the clock's numbers overflow
+    if (seconds <= 0) return;
+    seconds = std::min(seconds, kMaxSeconds);
+    thread_ = std::jthread([this, seconds](const std::stop_token& end) {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any ended;
+      ended.wait_for(lock, end, std::chrono::duration<double>(seconds), [] { return false; });
+      if (!end.stop_requested()) source_.request_stop();
+    });
+  }
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  std::jthread thread_;  // last: ends before what it uses
+};
+
 nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
                        const std::vector<std::string>& null_spellings, const std::optional<std::string>& delimiter,
-                       const std::optional<std::string>& format, bool main_thread) {
+                       const std::optional<std::string>& format, bool main_thread, double timeout) {
   if (delimiter) static_cast<void>(datasets::parse_delimiter(*delimiter));
   if (format) static_cast<void>(datasets::parse_input_format(*format));
   TableSource described;
@@ -30,11 +60,17 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   described.delimiter = delimiter.value_or("");
   described.format = format.value_or("");
   SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
+    const Alarm alarm(timeout);
+    const exec::EitherStop either(stop, alarm.token());
     datasets::LoadOptions options;
-    options.stop = std::move(stop);
+    options.stop = either.token();
     options.pipes = datasets::make_pipe_cache();  // a pipe that is no source is read once all the same
-    SourcePointer opened = datasets::open_source(described, ".", options);
-    return opened != nullptr ? opened : table_source(datasets::load(described, ".", options));
+    try {
+      return datasets::open_or_load(described, ".", options);
+    } catch (const CancelledError&) {
+      if (stop.stop_requested() || !alarm.token().stop_requested()) throw;
+      throw TimeoutError("the query took longer than its time limit, and was at: opening the files");
+    }
   });
   return {new SourcePointer(std::move(source)), kSourceCapsule,
           [](void* pointer) noexcept { delete static_cast<SourcePointer*>(pointer); }};
@@ -48,5 +84,10 @@ NB_MODULE(_files, module) {
   namespace nb = nanobind;
   using nb::literals::operator""_a;
   module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a, "null_spellings"_a,
-             "delimiter"_a.none(), "format"_a.none(), "main_thread"_a);
+             "delimiter"_a.none(), "format"_a.none(), "main_thread"_a, "timeout"_a);
+  module.def("hear_stops", [](const nb::capsule& stops) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
+    skyrank::exec::hear_stops_of(
+        reinterpret_cast<const std::stop_token& (*)()>(stops.data(skyrank::python::kStopsCapsule)));
+  });
 }

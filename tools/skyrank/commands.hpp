@@ -148,6 +148,12 @@ int bench(const BenchArguments& arguments, Console& console, Signals& signals);
 int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals);
 int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console& console, Signals& signals);
 
+struct OpenedBatch;  // tables/batch_input.hpp
+
+/// Shows all mistakes of a batch, in its text and in its queries, in the order of their places. Returns the exit
+/// status.
+int report_mistakes(const OpenedBatch& opened, const CheckArguments& arguments, Console& console, Signals& signals);
+
 /// The status that stands for an error: 2 for what the user can put right, 1 for the system's.
 ExitStatus exit_status(const std::exception& error);
 

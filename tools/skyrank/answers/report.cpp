@@ -1,9 +1,13 @@
 #include "tools/skyrank/answers/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ostream>
 #include <skyrank/warnings.hpp>
+#include <stdexcept>
 #include <streambuf>
+#include <tuple>
 #include <utility>
 
 #include "datasets/write/writer.hpp"
@@ -72,7 +76,27 @@ void print_through(Console& console, ConsoleBuffer& buffer, Write write) {
 
 void ErrorReport::add(const std::exception& error) {
   status_ = worse(status_, exit_status(error));
-  if (shown_.insert(error.what()).second) console_.complain(error.what());
+  if (messages_.insert(error.what()).second && messages_.size() <= kMaxShown) console_.complain(error.what());
+}
+
+void ErrorReport::finish() const {
+  if (messages_.size() > kMaxShown) console_.complain(fmt::format("and {} more", messages_.size() - kMaxShown));
+}
+
+void SortedErrors::add(const Error& error) {
+  errors_.emplace_back(error.location(), error.what());
+  status_ = worse(status_, exit_status(error));
+}
+
+ExitStatus SortedErrors::show(Console& console) {
+  std::ranges::stable_sort(errors_, {}, [](const auto& error) {
+    const Location& place = error.first;
+    return std::tuple(place.line, place.column);
+  });
+  ErrorReport report(console);
+  for (const auto& [place, message] : errors_) report.add(std::runtime_error(message));
+  report.finish();
+  return status_;
 }
 
 void print_warnings(Console& console, const Query& query) {

@@ -5,7 +5,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <skyrank/error.hpp>
 #include <skyrank/table.hpp>
 
 #include "datasets/files.hpp"
@@ -15,18 +18,34 @@
 namespace skyrank::tools {
 
 /// Errors that end one query but not the run. Several queries often fail for one reason (a missing file): each message
-/// is shown once.
+/// is shown once, and no more than twenty of them.
 class ErrorReport {
  public:
   explicit ErrorReport(Console& console) : console_(console) {}
 
   void add(const std::exception& error);
+  /// Says how many messages were not shown.
+  void finish() const;
   /// Success as long as nothing was added.
   ExitStatus status() const { return status_; }
 
  private:
+  static constexpr std::size_t kMaxShown = 20;
+
   Console& console_;
-  std::set<std::string> shown_;
+  std::set<std::string> messages_;
+  ExitStatus status_ = success;
+};
+
+/// Errors that are shown together, in the order of their places.
+class SortedErrors {
+ public:
+  void add(const Error& error);
+  /// Shows them, and returns the exit status.
+  ExitStatus show(Console& console);
+
+ private:
+  std::vector<std::pair<Location, std::string>> errors_;  // places and whole messages
   ExitStatus status_ = success;
 };
 

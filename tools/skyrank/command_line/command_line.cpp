@@ -2,9 +2,12 @@
 #include <new>
 #include <stop_token>
 
+#include "kernels/common/problem.hpp"
 #include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/command_line/arguments.hpp"
 #include "tools/skyrank/reference/reference.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 #include "tools/skyrank/terminal/last_resort.hpp"
 
 namespace skyrank::tools {
@@ -86,6 +89,14 @@ int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* con
   return run_command(app, arguments, console, signals);
 }
 
+int report_cancelled(const CancelledError& error, const Arguments& arguments, Console& console, Signals& signals) {
+  signals.set_reported();
+  console.complain(error.what());
+  if (wants_json(arguments)) print_error_document(error, console);
+  const int status = signals.exit_status();
+  return status == 0 ? system_failure : status;
+}
+
 int run_until_signal(Arguments& arguments, int argc, const char* const* argv, Console& console,
                      std::stop_source& stop) {
   Signals signals(stop);  // before any other thread
@@ -94,10 +105,9 @@ int run_until_signal(Arguments& arguments, int argc, const char* const* argv, Co
     define(app, arguments);
     return parse_and_run(app, arguments, argc, argv, console, signals);
   } catch (const CancelledError& error) {
-    signals.set_reported();
-    console.complain(error.what());
-    if (wants_json(arguments)) print_error_document(error, console);
-    return signals.exit_status();
+    return report_cancelled(error, arguments, console, signals);
+  } catch (const kernels::Cancelled&) {  // of a loop that no query guards
+    return report_cancelled(CancelledError("cancelled"), arguments, console, signals);
   }
 }
 
@@ -127,6 +137,12 @@ int main(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     console.complain("out of memory");
     return system_failure;
+  } catch (const BatchMistakes& mistakes) {
+    SortedErrors errors;
+    for (const QueryError& mistake : mistakes.all()) errors.add(mistake);
+    errors.show(console);
+    if (wants_json(arguments)) print_error_document(mistakes, console);
+    return exit_status(mistakes);
   } catch (const std::exception& error) {
     console.complain(error.what());
     if (wants_json(arguments)) print_error_document(error, console);

@@ -55,11 +55,20 @@ std::string summary_line(const std::string& file, std::int64_t correct, std::int
 }  // namespace
 
 int check(const CheckArguments& arguments, Console& console, Signals& signals) {
-  const Batch batch = open_batch(arguments.batch);
+  return report_mistakes(open_with_mistakes(arguments.batch), arguments, console, signals);
+}
+
+int report_mistakes(const OpenedBatch& opened, const CheckArguments& arguments, Console& console, Signals& signals) {
+  const Batch& batch = opened.batch;
   const Engine engine({.device = DeviceChoice::cpu});  // binding is the same for every device
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   Schemas schemas(batch, console, signals);
-  ErrorReport errors(console);
+  SortedErrors errors;
+  Json mistakes = Json::array();
+  for (const QueryError& mistake : opened.mistakes) {
+    errors.add(mistake);
+    mistakes.push_back(to_json(mistake));
+  }
   Json results = Json::array();
   std::map<std::string, bool> told_left_out;
   std::int64_t correct = 0;
@@ -76,14 +85,18 @@ int check(const CheckArguments& arguments, Console& console, Signals& signals) {
     }
     results.push_back(std::move(result));
   }
+  const ExitStatus status = errors.show(console);
   const std::string file = arguments.batch.file.string();
   if (arguments.json) {
-    console.print(to_text({{"batch", file}, {"queries", std::move(results)}}));
-  } else {
+    Json document = {{"batch", file}, {"queries", std::move(results)}};
+    if (!mistakes.empty()) document["error"] = mistakes.front();
+    if (mistakes.size() > 1) document["errors"] = std::move(mistakes);
+    console.print(to_text(document));
+  } else if (opened.mistakes.empty()) {
     console.note(summary_line(file, correct, std::ssize(batch.queries)));
   }
   console.flush();
-  return errors.status();
+  return status;
 }
 
 }  // namespace skyrank::tools

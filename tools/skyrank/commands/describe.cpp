@@ -45,8 +45,7 @@ std::shared_ptr<const Source> open(const TableSource& table, const std::shared_p
   options.progress = [weak = std::weak_ptr(progress)](std::uint64_t done, std::uint64_t total) {
     if (const auto shown = weak.lock()) shown->done(done, total);
   };
-  if (auto source = datasets::open_source(table, {}, options)) return source;
-  return table_source(datasets::load(table, {}, options));
+  return datasets::open_or_load(table, {}, options);
 }
 
 /// Returns the first rows of all columns.

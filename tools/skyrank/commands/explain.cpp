@@ -45,17 +45,18 @@ int explain(const ExplainArguments& arguments, Console& console, Signals& signal
 }
 
 int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console& console, Signals& signals) {
+  const BatchMemory memory = memory_of(batch, arguments.memory_bytes);
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
                        .without = arguments.without,
-                       .shared_key_bytes = shared_key_bytes(batch),
+                       .shared_key_bytes = memory.shared_keys,
                        .share_columns = has_shared_tables(batch),
-                       .memory_bytes = arguments.memory_bytes,
+                       .memory_bytes = memory.engine,
                        .devices = devices_of(arguments.gpus, batch),
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   // Plans depend on how many rows there are.
-  InputTables tables(batch, arguments.threads, input_memory(engine, arguments.memory_bytes), console, signals);
+  InputTables tables(batch, arguments.threads, memory, console, signals);
   ErrorReport errors(console);
   Json results = Json::array();
   for (const Query& query : batch.queries) {
@@ -75,6 +76,7 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
     }
     results.push_back(std::move(result));
   }
+  errors.finish();
   if (arguments.json) {
     console.print(to_text({{"batch", arguments.batch.file.string()}, {"queries", std::move(results)}}));
   }

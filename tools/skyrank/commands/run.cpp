@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/executor/limits.hpp"
 #include "tools/skyrank/answers/answers.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
@@ -23,43 +24,50 @@ class ShownReading {
   InputTables& tables_;
 };
 
+/// Answers a query; its time limit begins before its table is opened.
 Answer answer_query(const Query& query, InputTables& tables, const Engine& engine, const RunArguments& arguments,
-                    Console& console, const Signals& signals) {
-  const InputTable input = tables.get(query);
-  Progress progress(console, "running " + query.name());
-  const ShownReading shown(tables, progress);
-  Result result = engine.run(query, *input.source,
-                             {.count_work = arguments.plan,
-                              .stop = signals.stop_token(),
-                              .timeout = arguments.timeout,
-                              .later_queries = input.later_queries});
-  const double read_ms = input.read_ms + result.timing.read_ms;
-  return {.query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
+                    Console& console, const Signals& signals, exec::Timer& timer) {
+  const RunOptions options{.count_work = arguments.plan, .stop = signals.stop_token(), .timeout = arguments.timeout};
+  return exec::limited_as_a_whole(query, options, timer, [&](const Query& asked, RunOptions run, exec::Limits& limits) {
+    limits.phase = "reading the table";
+    const InputTable input = tables.get(asked);
+    run.later_queries = input.later_queries;
+    Progress progress(console, "running " + query.name());
+    const ShownReading shown(tables, progress);
+    Result result = engine.run(asked, *input.source, run);
+    const double read_ms = input.read_ms + result.timing.read_ms;
+    return Answer{
+        .query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
+  });
 }
 
 }  // namespace
 
 int run(const RunArguments& arguments, Console& console, Signals& signals) {
-  return run_batch(open_batch(arguments.batch), arguments, console, signals);
+  const OpenedBatch opened = open_with_mistakes(arguments.batch);
+  if (!opened.mistakes.empty()) return report_mistakes(opened, {arguments.batch, arguments.json}, console, signals);
+  return run_batch(opened.batch, arguments, console, signals);
 }
 
 int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals) {
   const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
+  const BatchMemory memory = memory_of(batch, arguments.memory_bytes);
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
-                       .shared_key_bytes = shared_key_bytes(batch),
+                       .shared_key_bytes = memory.shared_keys,
                        .share_columns = has_shared_tables(batch),
-                       .memory_bytes = arguments.memory_bytes,
+                       .memory_bytes = memory.engine,
                        .devices = devices_of(arguments.gpus, batch),
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
-  InputTables tables(batch, arguments.threads, input_memory(engine, arguments.memory_bytes), console, signals);
+  InputTables tables(batch, arguments.threads, memory, console, signals);
   ErrorReport errors(console);
+  exec::Timer timer;
   for (const Query& query : batch.queries) {
     print_warnings(console, query);
     try {
       signals.check();
-      writer->write(answer_query(query, tables, engine, arguments, console, signals));
+      writer->write(answer_query(query, tables, engine, arguments, console, signals, timer));
     } catch (const CancelledError& error) {
       writer->write_error(query, error);
       writer->finish();
@@ -71,6 +79,7 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
     }
     console.flush();
   }
+  errors.finish();
   writer->finish();
   console.flush();
   return errors.status();

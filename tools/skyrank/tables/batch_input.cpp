@@ -1,12 +1,13 @@
 #include "tools/skyrank/tables/batch_input.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <numeric>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include <skyrank/engine.hpp>
@@ -14,6 +15,7 @@
 #include "datasets/columnar/shared_columns.hpp"
 #include "datasets/files.hpp"
 #include "datasets/source.hpp"
+#include "engine/machine_memory.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/answers/report.hpp"
@@ -125,13 +127,14 @@ std::string absolute_name(const std::string& name) {
   return split.format ? std::string(datasets::to_string(*split.format)) + ":" + path : path;
 }
 
-/// Bytes of text that queries within a limit of memory read at a time: several threads hold a block, its columns and
-/// what they are made of. 0 where there is no limit.
-std::int64_t block_bytes(std::size_t memory_bytes) {
-  constexpr std::size_t kShare = 64;
-  constexpr std::size_t kMin = std::size_t{256} << 10;
-  constexpr std::size_t kMax = std::size_t{16} << 20;
-  return memory_bytes == 0 ? 0 : static_cast<std::int64_t>(std::clamp(memory_bytes / kShare, kMin, kMax));
+/// The queries of these names, each once.
+std::vector<Query> chosen(const Batch& batch, const std::vector<std::string>& names) {
+  std::vector<Query> queries;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(name).second) queries.push_back(batch.query(name));
+  }
+  return queries;
 }
 
 }  // namespace
@@ -178,7 +181,7 @@ void apply_setting(Batch& batch, const std::string& text) {
   if (setting.key == "generate.seed") generator.seed = integer_setting<std::uint64_t>(setting);
 }
 
-Batch open_batch(const BatchArguments& arguments) {
+OpenedBatch open_with_mistakes(const BatchArguments& arguments) {
   std::error_code ignored;
   const auto kind = std::filesystem::status(arguments.file, ignored).type();
   if (kind == std::filesystem::file_type::not_found) {
@@ -188,16 +191,19 @@ Batch open_batch(const BatchArguments& arguments) {
     throw UsageError("is a folder; a batch is a YAML file", {arguments.file.string()});
   }
   refuse_data(arguments.file);
-  Batch batch = read_batch(arguments.file);
+  OpenedBatch opened;
+  Batch& batch = opened.batch;
+  batch = read_batch(arguments.file, {}, opened.mistakes);
   for (const std::string& setting : arguments.settings) apply_setting(batch, setting);
-  if (arguments.queries.empty()) return batch;
-  std::vector<Query> chosen;
-  for (const std::string& name : arguments.queries) {
-    if (std::ranges::none_of(chosen, [&](const Query& one) { return one.name() == name; }))
-      chosen.push_back(batch.query(name));
-  }
-  batch.queries = std::move(chosen);
-  return batch;
+  // A query with mistakes is missing, and could be any of those that were asked for.
+  if (!arguments.queries.empty() && opened.mistakes.empty()) batch.queries = chosen(batch, arguments.queries);
+  return opened;
+}
+
+Batch open_batch(const BatchArguments& arguments) {
+  OpenedBatch opened = open_with_mistakes(arguments);
+  if (!opened.mistakes.empty()) throw BatchMistakes(std::move(opened.mistakes));
+  return std::move(opened.batch);
 }
 
 bool has_shared_tables(const Batch& batch) {
@@ -206,12 +212,15 @@ bool has_shared_tables(const Batch& batch) {
   return tables.size() < batch.queries.size();
 }
 
-std::size_t shared_key_bytes(const Batch& batch) {
+BatchMemory memory_of(const Batch& batch, std::size_t limit) {
   constexpr std::size_t kShare = 4;
-  if (!has_shared_tables(batch)) return 0;
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / kShare : 0;
+  const bool shares = has_shared_tables(batch);
+  BatchMemory memory{.limit = limit, .engine = limit > 0 ? limit : exec::machine_memory() / 5 * 4};
+  // Within a limit that was asked for, queries read what they need.
+  if (limit == 0 && shares) memory.to_keep = memory.engine / kShare;
+  memory.engine -= memory.to_keep;
+  if (shares) memory.shared_keys = memory.engine / kShare;
+  return memory;
 }
 
 /// About how many bytes columns take in memory. Texts are taken to be as long as the bytes of a row in storage.
@@ -225,19 +234,18 @@ double bytes_of(const Source& source, const std::vector<int>& columns) {
   return bytes;
 }
 
-InputMemory input_memory(const Engine& engine, std::size_t limit) {
-  constexpr std::size_t kShare = 2;
-  return {.limit = limit, .to_keep = limit > 0 ? 0 : engine.memory_limit() / kShare};
-}
-
-InputTables::InputTables(const Batch& batch, int threads, InputMemory memory, Console& console, Signals& signals)
+InputTables::InputTables(const Batch& batch, int threads, const BatchMemory& memory, Console& console, Signals& signals)
     : batch_(batch),
       threads_(threads),
       memory_(memory),
       console_(console),
       signals_(signals),
       pipes_(datasets::make_pipe_cache()) {
-  for (const Query& query : batch.queries) ++entries_[query.from()].queries_left;
+  for (const Query& query : batch.queries) entries_[query.from()].queries.push_back(&query);
+  for (auto& [name, entry] : entries_) entry.queries_left = static_cast<int>(entry.queries.size());
+  for (const TableSource& table : batch.tables) {
+    if (const auto entry = entries_.find(table.name); entry != entries_.end()) entry->second.table = &table;
+  }
 }
 
 InputTable InputTables::get(const Query& query) {
@@ -245,19 +253,24 @@ InputTable InputTables::get(const Query& query) {
   --entry.queries_left;
   if (entry.failure) std::rethrow_exception(entry.failure);
   try {
-    const TableSource& source = batch_.table(query.from());
-    if (!entry.column_names) entry.column_names = column_names(source);
+    if (entry.table == nullptr) entry.table = &batch_.table(query.from());  // throws
+    if (!entry.column_names) entry.column_names = column_names(*entry.table);
+  } catch (const CancelledError&) {  // of one query's time limit
+    throw;
   } catch (...) {
     entry.failure = std::current_exception();
     throw;
   }
   query::refuse_unsupported(query, entry.column_names->unsupported);
   InputTable input;
-  if (entry.source == nullptr) input.read_ms = open(query.from(), entry);
+  if (entry.source == nullptr) input.read_ms = open(entry);
   input.source = entry.source;
   print_left_out(console_, query, input.source->schema(), entry.told_left_out);
   input.later_queries = entry.queries_left;
-  if (entry.queries_left == 0) entry.source.reset();
+  if (entry.queries_left == 0) {
+    entry.source.reset();
+    kept_bytes_ -= std::exchange(entry.kept_bytes, 0);
+  }
   return input;
 }
 
@@ -266,14 +279,19 @@ datasets::ColumnNames InputTables::column_names(const TableSource& source) {
   options.threads = threads_;
   options.stop = signals_.stop_token();
   options.pipes = pipes_;
+  options.memory_bytes = memory_to_read();
+  options.block_bytes = memory_.limit > 0 ? datasets::text_block_bytes(memory_.limit) : 0;
   return datasets::column_names(source, batch_.directory, options);
 }
 
-double InputTables::open(const std::string& name, Entry& entry) {
+double InputTables::open(Entry& entry) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    entry.source = source_of(batch_.table(name), entry.column_names->names);
-    if (entry.source == nullptr) entry.source = table_source(load(batch_.table(name), entry.column_names->names));
+    const std::int64_t block_bytes = memory_.limit > 0 ? datasets::text_block_bytes(memory_.limit) : 0;
+    entry.source = source_of(*entry.table, entry.column_names->names, block_bytes);
+    if (entry.source == nullptr) entry.source = loaded(*entry.table, entry);
+  } catch (const CancelledError&) {
+    throw;
   } catch (...) {
     entry.failure = std::current_exception();
     throw;
@@ -289,21 +307,46 @@ datasets::LoadOptions InputTables::load_options(const std::string& table,
   options.threads = threads_;
   options.stop = signals_.stop_token();
   options.pipes = pipes_;
+  options.memory_bytes = memory_to_read();
   return options;
 }
 
+/// Returns what tables in memory leave of the limit.
+std::size_t InputTables::memory_to_read() const {
+  constexpr std::size_t kLeast = 8;  // as a share
+  const std::size_t all = memory_.engine + memory_.to_keep;
+  return std::max(all - std::min(all, static_cast<std::size_t>(kept_bytes_)), all / kLeast);
+}
+
+/// Loads a table; text that is too large for that is read in blocks.
+std::shared_ptr<const Source> InputTables::loaded(const TableSource& source, Entry& entry) {
+  try {
+    auto table = table_source(load(source, entry.column_names->names));
+    std::vector<int> columns(static_cast<std::size_t>(table->schema().num_columns()));
+    std::iota(columns.begin(), columns.end(), 0);
+    entry.kept_bytes = bytes_of(*table, columns);
+    kept_bytes_ += entry.kept_bytes;
+    return table;
+  } catch (const datasets::TextTooLarge&) {
+    if (memory_.limit > 0) throw;  // was tried
+    auto blocks = source_of(source, entry.column_names->names, datasets::text_block_bytes(memory_to_read()));
+    if (blocks == nullptr) throw;
+    return blocks;
+  }
+}
+
 std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
-                                                     const std::vector<std::string>& column_names) {
+                                                     const std::vector<std::string>& column_names,
+                                                     std::int64_t block_bytes) {
   console_.flush();
   signals_.check();
   datasets::LoadOptions options = load_options(source.name, column_names);
   options.progress = [this](std::uint64_t done, std::uint64_t total) {
     if (Progress* const progress = progress_) progress->done(done, total);
   };
-  options.block_bytes = block_bytes(memory_.limit);
+  options.block_bytes = block_bytes;
   auto opened = datasets::open_source(source, batch_.directory, options);
-  const auto is_of_source = [&](const Query& query) { return query.from() == source.name; };
-  if (opened == nullptr || std::ranges::count_if(batch_.queries, is_of_source) == 1) return opened;
+  if (opened == nullptr || queries_of(source.name).size() == 1) return opened;
   std::vector<int> shared = columns_shared(source.name, opened->schema());
   if (bytes_of(*opened, shared) > static_cast<double>(memory_.to_keep)) return opened;
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
@@ -321,10 +364,9 @@ Table InputTables::load(const TableSource& source, const std::vector<std::string
 std::vector<std::string> InputTables::columns_needed(const std::string& table,
                                                      const std::vector<std::string>& column_names) const {
   std::set<std::string> needed;
-  for (const Query& query : batch_.queries) {
-    if (query.from() != table) continue;
+  for (const Query* query : queries_of(table)) {
     try {
-      const auto read = Engine::columns_read(query, column_names);
+      const auto read = Engine::columns_read(*query, column_names);
       needed.insert(read.begin(), read.end());
     } catch (const Error&) {
       // Reported when this query's turn comes; it must not keep the others from their answers.
@@ -338,15 +380,19 @@ std::vector<std::string> InputTables::columns_needed(const std::string& table,
 
 std::vector<int> InputTables::columns_shared(const std::string& table, const Table& schema) const {
   std::vector<std::string> names;
-  for (const Column& column : schema.columns()) names.push_back(column.name());
+  std::unordered_map<std::string, int> places;
+  for (const Column& column : schema.columns()) {
+    places.emplace(column.name(), static_cast<int>(names.size()));
+    names.push_back(column.name());
+  }
   std::set<int> shared;
-  for (Query query : batch_.queries) {
-    if (query.from() != table) continue;
+  for (const Query* of_table : queries_of(table)) {
+    Query query = *of_table;
     // Columns that only such an answer shows are read for its rows.
     const bool has_few_rows = query.group_by().empty() && (query.prefer() || query.limit());
     if (has_few_rows) query.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
     try {
-      for (const std::string& name : Engine::columns_read(query, names)) shared.insert(*schema.find(name));
+      for (const std::string& name : Engine::columns_read(query, names)) shared.insert(places.at(name));
     } catch (const Error&) {
       // Reported when this query's turn comes.
     }

@@ -10,6 +10,7 @@
 
 #include <skyrank/batch.hpp>
 #include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
@@ -25,16 +26,43 @@ namespace skyrank::tools {
 
 class Progress;
 
+/// Several mistakes in the text of a batch. The error is the first of them.
+class BatchMistakes : public QueryError {
+ public:
+  explicit BatchMistakes(std::vector<QueryError> mistakes) : QueryError(mistakes.front()), all_(std::move(mistakes)) {}
+
+  const std::vector<QueryError>& all() const { return all_; }
+
+ private:
+  std::vector<QueryError> all_;
+};
+
+/// A batch as far as there are no mistakes in its text.
+struct OpenedBatch {
+  Batch batch;
+  std::vector<QueryError> mistakes;
+};
+
 /// Reads a batch, applies the settings and keeps the chosen queries, in the order in which they were asked for.
-/// UsageError for a malformed setting or an unknown key, BindError for unknown names, and what read_batch throws.
+/// UsageError for a malformed setting or an unknown key, BindError for unknown names, and ResourceError.
+OpenedBatch open_with_mistakes(const BatchArguments& arguments);
+
+/// The same; BatchMistakes where there are some.
 Batch open_batch(const BatchArguments& arguments);
 
 /// Returns true if two queries of a batch are over one table.
 bool has_shared_tables(const Batch& batch);
 
-/// How many bytes of keys the queries of a batch may leave for one another: a quarter of the machine's memory, but none
-/// where no two queries are over one table.
-std::size_t shared_key_bytes(const Batch& batch);
+/// The memory of a batch, in bytes: all of its parts together fit the limit.
+struct BatchMemory {
+  std::size_t limit = 0;        ///< 0: none was asked for, and the parts are shares of what the process may use
+  std::size_t engine = 0;       ///< for the queries, and the keys that they leave for one another
+  std::size_t shared_keys = 0;  ///< share of the engine for keys; 0 where no two queries are over one table
+  std::size_t to_keep = 0;      ///< for columns that are kept for later queries; 0: none are
+};
+
+/// Shares out `limit`, or without one four fifths of the memory that the process may use.
+BatchMemory memory_of(const Batch& batch, std::size_t limit);
 
 /// Applies one "table.key=value" to a batch. Keys: file, format, header, delimiter, and of generated tables
 /// generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative to the current
@@ -48,24 +76,15 @@ struct InputTable {
   int later_queries = 0;  ///< later queries of the batch over the same table
 };
 
-/// Memory that input may take, in bytes.
-struct InputMemory {
-  std::size_t limit = 0;    ///< the engine's, if one was asked for; 0: none was
-  std::size_t to_keep = 0;  ///< columns that are kept for later queries, which do not count on the engine's limit
-};
-
-/// Returns what is left for input beside an engine's queries; `limit` as above.
-InputMemory input_memory(const Engine& engine, std::size_t limit);
-
 /// The tables of a batch: each is opened once, when its first query comes, with only the columns that the batch's
 /// queries read, and let go after its last. Columns are read once, too: when the table is opened or, where its format
 /// allows, as far as queries need them.
 class InputTables {
  public:
-  InputTables(const Batch& batch, int threads, InputMemory memory, Console& console, Signals& signals);
+  InputTables(const Batch& batch, int threads, const BatchMemory& memory, Console& console, Signals& signals);
 
   /// The table of one of the batch's queries; to be called once a query. BindError for a table that the batch does not
-  /// define or a column that the table lacks; else what the readers throw.
+  /// define or a column that the table lacks; else what the readers throw. Reading ends with the thread's StopScope.
   InputTable get(const Query& query);
 
   /// Has reading shown there from now on; null: nowhere.
@@ -73,16 +92,25 @@ class InputTables {
 
  private:
   struct Entry {
+    const TableSource* table = nullptr;
+    std::vector<const Query*> queries;
     int queries_left = 0;
     std::optional<datasets::ColumnNames> column_names;  // all that the table has
     bool told_left_out = false;
     std::shared_ptr<const Source> source;
+    double kept_bytes = 0;       // of a table that is in memory as a whole
     std::exception_ptr failure;  // of the read; the same for every query
   };
 
+  const std::vector<const Query*>& queries_of(const std::string& table) const {
+    return entries_.find(table)->second.queries;
+  }
   datasets::ColumnNames column_names(const TableSource& source);
-  double open(const std::string& name, Entry& entry);  // milliseconds
-  std::shared_ptr<const Source> source_of(const TableSource& source, const std::vector<std::string>& column_names);
+  double open(Entry& entry);  // milliseconds
+  std::shared_ptr<const Source> source_of(const TableSource& source, const std::vector<std::string>& column_names,
+                                          std::int64_t block_bytes);
+  std::shared_ptr<const Source> loaded(const TableSource& source, Entry& entry);
+  std::size_t memory_to_read() const;
   Table load(const TableSource& source, const std::vector<std::string>& column_names);
   datasets::LoadOptions load_options(const std::string& table, const std::vector<std::string>& column_names) const;
   std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;
@@ -90,7 +118,8 @@ class InputTables {
 
   const Batch& batch_;
   int threads_;
-  InputMemory memory_;
+  BatchMemory memory_;
+  double kept_bytes_ = 0;  // of all entries
   Console& console_;
   Signals& signals_;
   std::shared_ptr<datasets::PipeCache> pipes_;  // a pipe may be the file of several tables

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/dlpack_structs.hpp"
 #include "engine/device/resident.hpp"
-#include "engine/dlpack_structs.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/stream.hpp"

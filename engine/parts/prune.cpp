@@ -23,6 +23,14 @@ query::BoundPtr make_condition(query::Op op, std::vector<query::BoundPtr> operan
   return std::make_shared<const query::BoundNode>(std::move(node));
 }
 
+query::BoundPtr make_column(DataType type, int column) {
+  query::BoundNode node;
+  node.op = query::Op::column;
+  node.type = type;
+  node.column = column;
+  return std::make_shared<const query::BoundNode>(std::move(node));
+}
+
 namespace {
 
 using query::BoundNode;
@@ -155,7 +163,7 @@ class UnitCondition {
   }
 
   static BoundPtr bound(DataType type, int column, Op op, const BoundPtr& literal) {
-    const BoundPtr value = column_node(type, column);
+    const BoundPtr value = make_column(type, column);
     return either(make_condition(Op::is_null, {value}), make_condition(op, {value, literal}));
   }
 
@@ -168,15 +176,7 @@ class UnitCondition {
     return std::make_shared<const BoundNode>(std::move(node));
   }
 
-  static BoundPtr column_node(DataType type, int column) {
-    BoundNode node;
-    node.op = Op::column;
-    node.type = type;
-    node.column = column;
-    return std::make_shared<const BoundNode>(std::move(node));
-  }
-
-  static BoundPtr flag(int column) { return column_node(Type::boolean, column); }
+  static BoundPtr flag(int column) { return make_column(Type::boolean, column); }
 
   const Ir& ir_;
   Statistics& statistics_;

@@ -14,6 +14,9 @@ namespace skyrank::exec {
 /// Makes a condition of its operands.
 query::BoundPtr make_condition(query::Op op, std::vector<query::BoundPtr> operands);
 
+/// Makes an operand: a column of the table, by its place.
+query::BoundPtr make_column(DataType type, int column);
+
 /// Units of a source that a query has to read.
 struct UnitsToRead {
   std::vector<std::size_t> units;  ///< ascending

@@ -1,5 +1,6 @@
 // Sources that applications make: of functions that read units, and of Arrow streams.
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -193,6 +194,53 @@ TEST(Source, UnitsAndStatisticsThatFitNothingAreRefused) {
   source.bounds.clear();
   const std::shared_ptr<const Source> borrowed(&source, [](const Source*) {});
   EXPECT_THAT(error_of([&] { Engine().run(query, *unit_range(borrowed, 0, 2)); }), HasSubstr("need 4 bounds"));
+}
+
+/// Two units of three rows of a column, of which the second has bounds that cannot be.
+std::shared_ptr<const Source> with_bounds(const Column& values, const Column& min, const Column& max) {
+  return unit_source(
+      Table({values}), {{3}, {3}},
+      [values](std::size_t unit, std::span<const int>) {
+        const auto begin = static_cast<RowId>(3 * unit);
+        return Table({take(values, std::vector<RowId>{begin, begin + 1, begin + 2})});
+      },
+      [min, max](int) -> std::optional<UnitStatistics> {
+        return UnitStatistics{min, max, {0, 0}};
+      });
+}
+
+/// Expects a condition to be true for all rows but the first three, which are known not to meet it, or not to be known.
+void expect_second_unit(const std::string& condition, const Column& values, const Column& min, const Column& max) {
+  const auto source = with_bounds(values, min, max);
+  const Result result = Engine().run(Query::from("t").where(condition).rank_by({low("v")}), *source);
+  EXPECT_THAT(result.rows, ElementsAre(3, 4, 5)) << condition;
+}
+
+TEST(Source, BoundsThatCannotBeAreNone) {
+  const double nan = std::nan("");
+  const Column integers = Column::own("v", std::vector<std::int64_t>{1, 2, 3, 50, 60, 70});
+  const Column min = Column::own("v", std::vector<std::int64_t>{1, 100});
+  const Column max = Column::own("v", std::vector<std::int64_t>{3, -100});
+  expect_second_unit("v > 10", integers, min, max);
+  expect_second_unit("v in (50, 60, 70)", integers, min, max);
+  const Column floats = Column::own("v", std::vector<double>{1, 2, 3, 50, 60, 70});
+  const auto float_bounds = [](double of_first, double of_second) {
+    return Column::own("v", std::vector<double>{of_first, of_second});
+  };
+  expect_second_unit("v > 10", floats, float_bounds(1, nan), float_bounds(3, nan));
+  expect_second_unit("v > 10", floats, float_bounds(1, 50), float_bounds(3, nan));
+  expect_second_unit("v between 10 and 80", floats, float_bounds(1, nan), float_bounds(3, 9));
+  expect_second_unit("v > 10", floats, float_bounds(1, 70), float_bounds(3, -50));
+  const Column one_bound = Column::own("v", std::vector<double>{3, nan}, {true, true});
+  expect_second_unit("v > 10", floats, Column::own("v", std::vector<double>{0, 0}, {false, false}), one_bound);
+  const Column texts = Column::own("v", std::vector<std::string>{"a", "b", "c", "x", "y", "z"});
+  const auto text_bounds = [](const char* of_first, const char* of_second) {
+    return Column::own("v", std::vector<std::string>{of_first, of_second});
+  };
+  expect_second_unit("v > 'h'", texts, text_bounds("a", "z"), text_bounds("c", "b"));
+  const Column flags = Column::own("v", std::vector<bool>{false, false, false, true, true, true});
+  expect_second_unit("v = true", flags, Column::own("v", std::vector<bool>{false, true}),
+                     Column::own("v", std::vector<bool>{false, false}));
 }
 
 /// A stream of tables that fails after the last of them, if it is told so.

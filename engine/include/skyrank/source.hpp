@@ -22,7 +22,7 @@ struct SourceUnit {
   bool operator==(const SourceUnit&) const = default;
 };
 
-/// Bounds of a column in each unit, which a source knows without reading it.
+/// Bounds of a column in each unit, known without reading it. NaN, or a minimum above its maximum, counts as NULL.
 struct UnitStatistics {
   Column min;  ///< one row a unit: no value of the unit but NaN is less; NULL where nothing is known
   Column max;  ///< one row a unit: no value of the unit but NaN is greater; NULL where nothing is known

@@ -1,10 +1,48 @@
 #include "engine/parts/sources/checked_source.hpp"
 
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include <skyrank/error.hpp>
 
+#include "engine/expression/evaluate.hpp"
+#include "engine/operators/gather.hpp"
+#include "engine/parts/prune.hpp"
+
 namespace skyrank::exec {
+namespace {
+
+/// Returns the condition that no bound is NaN and no minimum is above its maximum, over a table of the two. It is NULL
+/// where one of them is.
+query::BoundExpression are_in_order(DataType type) {
+  const query::BoundPtr min = make_column(type, 0);
+  const query::BoundPtr max = make_column(type, 1);
+  const auto up_to = [](const query::BoundPtr& a, const query::BoundPtr& b) {
+    return make_condition(query::Op::less_equal, {a, b});
+  };
+  query::BoundExpression condition;
+  condition.type = Type::boolean;
+  condition.root = make_condition(query::Op::logical_and, {up_to(min, max), up_to(min, min), up_to(max, max)});
+  return condition;
+}
+
+/// Takes bounds away that cannot be: whoever found NaN, or a minimum above the maximum, may have lost other values.
+void drop_impossible_bounds(UnitStatistics& statistics) {
+  query::BoundExpression condition = are_in_order(statistics.min.type());
+  condition.root = make_condition(query::Op::logical_not, {std::move(condition.root)});
+  const std::int64_t count = statistics.min.size();
+  const Table bounds({statistics.min.renamed("min"), statistics.max.renamed("max")});
+  const Vector<RowId> impossible = filter(condition, bounds, Rows{count});
+  if (impossible.empty()) return;
+  std::vector<RowId> kept(static_cast<std::size_t>(count));
+  std::iota(kept.begin(), kept.end(), RowId{0});
+  for (const RowId unit : impossible) kept[static_cast<std::size_t>(unit)] = -1;  // NULL
+  statistics.min = gather(statistics.min, kept, statistics.min.name());
+  statistics.max = gather(statistics.max, kept, statistics.max.name());
+}
+
+}  // namespace
 
 void check_statistics(const UnitStatistics& statistics, const Column& column, const std::vector<SourceUnit>& units) {
   const auto count = static_cast<std::int64_t>(units.size());
@@ -51,13 +89,17 @@ CheckedSource::CheckedSource(const Source& source) : source_(source) {
 
 std::optional<UnitStatistics> CheckedSource::statistics(int column) const {
   std::optional<UnitStatistics> statistics = source_.statistics(column);
-  if (statistics) check_statistics(*statistics, schema().column(column), units());
+  if (!statistics) return statistics;
+  check_statistics(*statistics, schema().column(column), units());
+  drop_impossible_bounds(*statistics);
   return statistics;
 }
 
 std::optional<ZoneStatistics> CheckedSource::zones(std::size_t unit, int column) const {
   std::optional<ZoneStatistics> zones = source_.zones(unit, column);
-  if (zones) check_zones(*zones, schema().column(column), units()[unit].rows);
+  if (!zones) return zones;
+  check_zones(*zones, schema().column(column), units()[unit].rows);
+  drop_impossible_bounds(zones->bounds);
   return zones;
 }
 

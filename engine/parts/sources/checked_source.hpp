@@ -30,7 +30,8 @@ class CheckedSource final : public Source {
   std::uint64_t bytes() const override { return source_.bytes(); }
   std::optional<Table> table() const override { return source_.table(); }
 
-  /// Throws what the source throws, and DataError for statistics of another shape.
+  /// Throws what the source throws, and DataError for statistics of another shape. Bounds that cannot be, as NaN or a
+  /// minimum above the maximum, are NULL.
   std::optional<UnitStatistics> statistics(int column) const override;
   std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
   /// Throws what the source throws, and DataError for another number of rows or other columns than asked for.

@@ -16,6 +16,7 @@
 #include <span>
 #include <utility>
 
+#include "datasets/columnar/checks/checked_pages.hpp"
 #include "datasets/columnar/snappy.hpp"
 
 namespace skyrank::datasets {
@@ -102,34 +103,84 @@ class SnappyPages final : public parquet::PageReader {
   std::shared_ptr<arrow::ResizableBuffer> buffer_;
 };
 
-class SnappyRowGroup final : public parquet::RowGroupReader::Contents {
+/// Pages whose errors name their column chunk.
+class NamedPages final : public parquet::PageReader {
  public:
-  SnappyRowGroup(std::shared_ptr<parquet::RowGroupReader> whole, std::shared_ptr<parquet::FileMetaData> file,
-                 std::shared_ptr<arrow::io::RandomAccessFile> input, const parquet::ReaderProperties& properties)
-      : whole_(std::move(whole)), file_(std::move(file)), input_(std::move(input)), properties_(properties) {}
+  /// `values` is how many values all pages have together, where this is known.
+  NamedPages(std::unique_ptr<parquet::PageReader> pages, std::string name, std::optional<std::int64_t> values)
+      : pages_(std::move(pages)), name_(std::move(name)), values_(values) {}
+
+  PagePtr NextPage() override {
+    try {
+      PagePtr page = pages_->NextPage();
+      if (values_) count(page.get());
+      return page;
+    } catch (const parquet::ParquetStatusException& error) {
+      throw parquet::ParquetStatusException(error.status().WithMessage(name_, ": ", error.status().message()));
+    } catch (const parquet::ParquetException& error) {
+      throw parquet::ParquetException(name_ + ": " + error.what());
+    }
+  }
+
+  void set_max_page_header_size(std::uint32_t size) override { pages_->set_max_page_header_size(size); }
+
+ private:
+  void count(const parquet::Page* page) {
+    const bool is_data = page != nullptr && (page->type() == parquet::PageType::DATA_PAGE ||
+                                             page->type() == parquet::PageType::DATA_PAGE_V2);
+    if (is_data) counted_ += static_cast<const parquet::DataPage&>(*page).num_values();
+    if (counted_ > *values_ || (page == nullptr && counted_ != *values_)) {
+      throw parquet::ParquetException(
+          (page == nullptr ? "all pages" : "the pages up to data page " + std::to_string(pages_read_)) + " have " +
+          std::to_string(counted_) + " rows, the row group has " + std::to_string(*values_));
+    }
+    if (is_data) ++pages_read_;
+  }
+
+  std::unique_ptr<parquet::PageReader> pages_;
+  std::string name_;
+  std::optional<std::int64_t> values_;
+  std::int64_t counted_ = 0;     // values of the pages that were read
+  std::int64_t pages_read_ = 0;  // data pages
+};
+
+class CheckedRowGroup final : public parquet::RowGroupReader::Contents {
+ public:
+  CheckedRowGroup(std::shared_ptr<parquet::RowGroupReader> whole, std::shared_ptr<parquet::FileMetaData> file,
+                  int row_group, std::shared_ptr<arrow::io::RandomAccessFile> input,
+                  const parquet::ReaderProperties& properties)
+      : whole_(std::move(whole)),
+        file_(std::move(file)),
+        row_group_(row_group),
+        input_(std::move(input)),
+        properties_(properties) {}
 
   const parquet::RowGroupMetaData* metadata() const override { return whole_->metadata(); }
   const parquet::ReaderProperties* properties() const override { return &properties_; }
 
   std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
     const auto chunk = metadata()->ColumnChunk(leaf);
-    if (chunk->crypto_metadata() != nullptr || !is_decompressed_here(*chunk, *file_)) {
-      return whole_->GetColumnPageReader(leaf);
-    }
+    if (chunk->crypto_metadata() != nullptr) return whole_->GetColumnPageReader(leaf);
     PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, input_->GetSize());
     const ByteRange bytes = range_of(*chunk, file_bytes);
     return open_decompressed_pages(properties_.GetStream(input_, bytes.begin, bytes.end - bytes.begin), *chunk,
-                                   properties_, *file_, leaf);
+                                   properties_, {*file_, row_group_, leaf});
   }
 
  private:
   std::shared_ptr<parquet::RowGroupReader> whole_;
   std::shared_ptr<parquet::FileMetaData> file_;
+  int row_group_;
   std::shared_ptr<arrow::io::RandomAccessFile> input_;
   parquet::ReaderProperties properties_;
 };
 
 }  // namespace
+
+std::string name_of(const ChunkPlace& place) {
+  return "column '" + place.file.schema()->Column(place.leaf)->path()->ToDotString() + "' of row group " +
+         std::to_string(place.row_group);
+}
 
 ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes) {
   // Old writers left the dictionary's header out of the size (PARQUET-816).
@@ -145,14 +196,13 @@ ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_
 std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                 const parquet::ColumnChunkMetaData& chunk,
                                                 parquet::Compression::type codec,
-                                                const parquet::ReaderProperties& properties,
-                                                const parquet::FileMetaData& file, int leaf) {
-  const bool always_compressed = marks_are_wrong(file);
+                                                const parquet::ReaderProperties& properties, const ChunkPlace& place) {
+  const bool always_compressed = marks_are_wrong(place.file);
+  stream = with_checksums(std::move(stream));
 #if ARROW_VERSION_MAJOR >= 25
   return parquet::PageReader::Open(std::move(stream), chunk.num_values(), codec, properties,
-                                   *file.schema()->Column(leaf), always_compressed);
+                                   *place.file.schema()->Column(place.leaf), always_compressed);
 #else
-  static_cast<void>(leaf);
   return parquet::PageReader::Open(std::move(stream), chunk.num_values(), codec, properties, always_compressed);
 #endif
 }
@@ -160,22 +210,25 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
 std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                              const parquet::ColumnChunkMetaData& chunk,
                                                              const parquet::ReaderProperties& properties,
-                                                             const parquet::FileMetaData& file, int leaf,
-                                                             PageFilter filter) {
-  const bool is_ours = is_decompressed_here(chunk, file);
+                                                             const ChunkPlace& place, PageFilter filter) {
+  const bool is_ours = is_decompressed_here(chunk, place.file);
   const auto codec = is_ours ? parquet::Compression::UNCOMPRESSED : chunk.compression();
-  auto pages = open_pages(std::move(stream), chunk, codec, properties, file, leaf);
-  if (filter) pages->set_data_page_filter(std::move(filter));
-  if (!is_ours) return pages;
-  return std::make_unique<SnappyPages>(std::move(pages), properties.memory_pool());
+  auto pages = open_pages(std::move(stream), chunk, codec, properties, place);
+  const bool is_filtered = filter != nullptr;
+  if (is_filtered) pages->set_data_page_filter(std::move(filter));
+  if (is_ours) pages = std::make_unique<SnappyPages>(std::move(pages), properties.memory_pool());
+  const bool has_one_value_a_row = place.file.schema()->Column(place.leaf)->max_repetition_level() == 0;
+  std::optional<std::int64_t> values;
+  if (has_one_value_a_row && !is_filtered) values = place.file.RowGroup(place.row_group)->num_rows();
+  return std::make_unique<NamedPages>(std::move(pages), name_of(place), values);
 }
 
-std::unique_ptr<parquet::ParquetFileReader::Contents> with_snappy_pages(
+std::unique_ptr<parquet::ParquetFileReader::Contents> with_checked_pages(
     std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
     const parquet::ReaderProperties& properties) {
   parquet::ParquetFileReader::Contents& file = *whole;
   return std::make_unique<FileOfRowGroups>(std::move(whole), [&file, input = std::move(input), properties](int i) {
-    return std::make_unique<SnappyRowGroup>(file.GetRowGroup(i), file.metadata(), input, properties);
+    return std::make_unique<CheckedRowGroup>(file.GetRowGroup(i), file.metadata(), i, input, properties);
   });
 }
 

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
-// Column chunks of Parquet files: where they lie, their pages as Arrow reads them, and pages of Snappy that are
-// decompressed here, which takes about half the time of the build that Arrow's packages come with.
+// Column chunks of Parquet files: where they lie, their pages as Arrow reads them, checked against the checksums that
+// they may have, and pages of Snappy that are decompressed here, which takes about half the time of the build that
+// Arrow's packages come with.
 namespace skyrank::datasets {
 
 /// Bytes of a file, from `begin` to before `end`.
@@ -25,6 +27,16 @@ struct ByteRange {
 /// Returns the bytes of a column chunk in a file of `file_bytes`, and up to 100 more. Throws a ParquetException if they
 /// are not in the file.
 ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes);
+
+/// A column chunk of a file: a leaf of the schema's tree in a row group.
+struct ChunkPlace {
+  const parquet::FileMetaData& file;
+  int row_group = 0;
+  int leaf = 0;
+};
+
+/// Returns how messages call a column chunk.
+std::string name_of(const ChunkPlace& place);
 
 /// A file with other readers of its row groups; all else is that of the file itself.
 class FileOfRowGroups final : public parquet::ParquetFileReader::Contents {
@@ -47,26 +59,25 @@ class FileOfRowGroups final : public parquet::ParquetFileReader::Contents {
   MakeRowGroup make_;
 };
 
-/// Returns the pages in `stream`, the bytes of a column chunk that is not encrypted, as compressed by `codec`.
+/// Returns the pages in `stream`, the bytes of a column chunk that is not encrypted, as compressed by `codec`. A page
+/// without the checksum that its header names is a ParquetException when it is read.
 std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                 const parquet::ColumnChunkMetaData& chunk,
                                                 parquet::Compression::type codec,
-                                                const parquet::ReaderProperties& properties,
-                                                const parquet::FileMetaData& file, int leaf);
+                                                const parquet::ReaderProperties& properties, const ChunkPlace& place);
 
 /// Returns true for a data page that is to be left out.
 using PageFilter = std::function<bool(const parquet::DataPageStats& page)>;
 
-/// Returns the same pages decompressed, without those that `filter` leaves out; of Snappy by snappy_decompress().
+/// Returns the same pages decompressed, without those that `filter` leaves out; of Snappy by snappy_decompress(). What
+/// goes wrong with a page is a ParquetException that names the column and its row group.
 std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                              const parquet::ColumnChunkMetaData& chunk,
                                                              const parquet::ReaderProperties& properties,
-                                                             const parquet::FileMetaData& file, int leaf,
-                                                             PageFilter filter = {});
+                                                             const ChunkPlace& place, PageFilter filter = {});
 
-/// Returns a file whose pages of Snappy are decompressed by snappy_decompress(). `input` holds the bytes of `whole`.
-/// Damaged pages are a ParquetException when they are read.
-std::unique_ptr<parquet::ParquetFileReader::Contents> with_snappy_pages(
+/// Returns a file whose pages are read by open_decompressed_pages(). `input` holds the bytes of `whole`.
+std::unique_ptr<parquet::ParquetFileReader::Contents> with_checked_pages(
     std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
     const parquet::ReaderProperties& properties);
 

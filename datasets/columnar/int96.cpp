@@ -14,18 +14,21 @@
 #include <string>
 
 #include <skyrank/error.hpp>
+#include <skyrank/types.hpp>
 
 namespace skyrank::datasets {
 namespace {
 
-constexpr std::int64_t kJulianEpoch = 2'440'588;  // 1970-01-01 in Julian days, which INT96 counts
-constexpr std::int64_t kDays = 106'751;  // whole days on each side of 1970 that nanoseconds of 64 bits can hold
-constexpr std::uint64_t kDay = 86'400'000'000'000;  // nanoseconds
+constexpr std::int64_t kJulianEpoch = 2'440'588;   // 1970-01-01 in Julian days, which INT96 counts
+constexpr std::int64_t kDay = 86'400'000'000'000;  // nanoseconds
 
+/// Returns true if the time fits 64 bits of nanoseconds from 1970. Arrow before version 25 wrote times before 1970 as
+/// the midnight after them and the nanoseconds back from it, which are negative.
 bool fits(const parquet::Int96& value) {
   const std::int64_t day = std::int64_t{value.value[2]} - kJulianEpoch;
-  const std::uint64_t time = std::uint64_t{value.value[1]} << 32 | value.value[0];
-  return -kDays <= day && day < kDays && time < kDay;
+  const auto time = static_cast<std::int64_t>(std::uint64_t{value.value[1]} << 32 | value.value[0]);
+  const Int128 ticks = Int128{day} * kDay + time;
+  return -kDay < time && time < kDay && ticks == static_cast<std::int64_t>(ticks);
 }
 
 bool all_fit(parquet::Int96Reader& column) {
@@ -41,15 +44,13 @@ bool all_fit(parquet::Int96Reader& column) {
 
 }  // namespace
 
-void refuse_wide_int96(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
-                       const std::vector<int>& groups, const std::vector<int>& leaves) {
+void refuse_wide_int96(const ColumnarFile& file, parquet::ParquetFileReader& reader, const std::vector<int>& groups,
+                       const std::vector<int>& leaves) {
   for (const int leaf : leaves) {
-    const parquet::ColumnDescriptor& column = *metadata->schema()->Column(leaf);
+    const parquet::ColumnDescriptor& column = *reader.metadata()->schema()->Column(leaf);
     if (column.physical_type() != parquet::Type::INT96 || column.max_repetition_level() > 0) continue;
-    const auto reader =
-        parquet::ParquetFileReader::Open(file.input, parquet::ReaderProperties(decoding_pool(file.size)), metadata);
     for (const int group : groups) {
-      const auto values = reader->RowGroup(group)->Column(leaf);
+      const auto values = reader.RowGroup(group)->Column(leaf);
       if (all_fit(static_cast<parquet::Int96Reader&>(*values))) continue;
       throw DataError(
           file.name + ": column '" + column.name() +

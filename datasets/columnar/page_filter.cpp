@@ -19,14 +19,13 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <numeric>
 #include <skyrank/error.hpp>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/flat_column.hpp"
 #include "datasets/columnar/int96.hpp"
@@ -90,32 +89,49 @@ class ChunkStream final : public arrow::io::InputStream {
   bool passing_over_ = false;
 };
 
-/// Collects bounds of pages.
+/// Collects bounds of pages, as bytes of the values.
 class BoundsBuilder {
  public:
-  BoundsBuilder(const parquet::ColumnDescriptor& column, const parquet::ApplicationVersion& writer)
-      : column_(column), writer_(writer) {}
+  explicit BoundsBuilder(std::size_t width) : width_(width) {}
 
-  /// Adds the next page by its header. Returns false if that tells no bounds, and no earlier page's did.
+  /// Adds the next page, of so many rows. Bounds of another size than a value's are not known, nor are numbers of NULLs
+  /// that the page cannot have.
+  void add(std::int64_t rows, const std::string& min, const std::string& max, std::optional<std::int64_t> nulls) {
+    const bool has_bounds = min.size() == width_ && max.size() == width_;
+    if (nulls && (*nulls < 0 || *nulls > rows || (*nulls == rows && has_bounds))) nulls.reset();
+    rows_.push_back(rows);
+    nulls_.push_back(nulls);
+    known_.push_back(has_bounds);
+    append(has_bounds ? min : std::string(width_, '\0'), min_);
+    append(has_bounds ? max : std::string(width_, '\0'), max_);
+  }
+
+  /// Adds the next page by its header. Returns false if that tells nothing, and no earlier page's did.
   bool add(const parquet::DataPageStats& page) {
     const parquet::EncodedStatistics* const told = page.encoded_statistics;
-    if (told == nullptr || !writer_.HasCorrectStatistics(column_.physical_type(), *told, column_.sort_order())) {
-      return false;
-    }
-    if (!told->is_set() && rows_.empty()) return false;
-    const std::string none;
-    add(page.num_values, told->has_min ? told->min() : none, told->has_max ? told->max() : none,
+    if (told == nullptr || (!told->is_set() && rows_.empty())) return false;
+    const bool is_known = told->has_min && told->has_max;
+    add(page.num_values, is_known ? told->min() : "", is_known ? told->max() : "",
         told->has_null_count ? std::optional(told->null_count) : std::nullopt);
     return true;
   }
 
-  /// Adds all pages of a column chunk of so many rows by the file's indexes.
-  void add(const parquet::ColumnIndex& bounds, const parquet::OffsetIndex& places, std::int64_t rows) {
-    const auto& pages = places.page_locations();
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-      const std::int64_t end = i + 1 < pages.size() ? pages[i + 1].first_row_index : rows;
-      add(end - pages[i].first_row_index, bounds.encoded_min_values().at(i), bounds.encoded_max_values().at(i),
-          bounds.has_null_counts() ? std::optional(bounds.null_counts().at(i)) : std::nullopt);
+  /// Says in which order the bounds of the pages are.
+  void set_order(parquet::BoundaryOrder::type order) { order_ = order; }
+
+  /// Returns true if the pages' bounds are in order, and together those of the chunk: each of its bounds is that of a
+  /// page. NaN is never a bound, as a writer that lets it in may have lost every other bound by it.
+  bool add_up_to(const parquet::EncodedStatistics& chunk, const arrow::DataType& type) const {
+    switch (type.id()) {
+      case arrow::Type::UINT32: return add_up_to<std::uint32_t>(chunk);
+      case arrow::Type::INT32:
+      case arrow::Type::DATE32: return add_up_to<std::int32_t>(chunk);
+      case arrow::Type::UINT64: return add_up_to<std::uint64_t>(chunk);
+      case arrow::Type::INT64:
+      case arrow::Type::TIMESTAMP: return add_up_to<std::int64_t>(chunk);
+      case arrow::Type::FLOAT: return add_up_to<float>(chunk);
+      case arrow::Type::DOUBLE: return add_up_to<double>(chunk);
+      default: return false;
     }
   }
 
@@ -124,33 +140,41 @@ class BoundsBuilder {
   }
 
  private:
-  /// Adds a page with its bounds, which may be no values.
-  void add(std::int64_t rows, const std::string& min, const std::string& max, std::optional<std::int64_t> nulls) {
-    const bool has_bounds = is_value(min) && is_value(max);
-    rows_.push_back(rows);
-    nulls_.push_back(nulls);
-    known_.push_back(has_bounds);
-    append(has_bounds ? min : std::string(width(), '\0'), min_);
-    append(has_bounds ? max : std::string(width(), '\0'), max_);
-  }
-
-  std::size_t width() const { return static_cast<std::size_t>(parquet::GetTypeByteSize(column_.physical_type())); }
-
-  /// NaN is no bound: a writer that lets it in may have lost every other bound by it.
-  bool is_value(const std::string& bytes) const {
-    if (bytes.size() != width()) return false;
-    switch (column_.physical_type()) {
-      case parquet::Type::FLOAT: return !is_nan<float>(bytes);
-      case parquet::Type::DOUBLE: return !is_nan<double>(bytes);
-      default: return true;
+  template <class T>
+  bool add_up_to(const parquet::EncodedStatistics& chunk) const {
+    if (!chunk.has_min || !chunk.has_max || chunk.min().size() != sizeof(T) || chunk.max().size() != sizeof(T)) {
+      return false;
     }
+    std::optional<T> least;
+    std::optional<T> greatest;
+    std::optional<T> last_min;
+    std::optional<T> last_max;
+    for (std::size_t page = 0; page < known_.size(); ++page) {
+      if (!known_[page]) continue;
+      const T min = value_at<T>(min_.data() + page * sizeof(T));
+      const T max = value_at<T>(max_.data() + page * sizeof(T));
+      if (!(min <= max)) return false;
+      if (last_min && (is_out_of_order(*last_min, min) || is_out_of_order(*last_max, max))) return false;
+      last_min = min;
+      last_max = max;
+      least = std::min(min, least.value_or(min));
+      greatest = std::max(max, greatest.value_or(max));
+    }
+    return least == value_at<T>(chunk.min().data()) && greatest == value_at<T>(chunk.max().data());
   }
 
   template <class T>
-  static bool is_nan(const std::string& bytes) {
+  bool is_out_of_order(T before, T after) const {
+    return order_ == parquet::BoundaryOrder::Ascending    ? after < before
+           : order_ == parquet::BoundaryOrder::Descending ? before < after
+                                                          : false;
+  }
+
+  template <class T>
+  static T value_at(const void* bytes) {
     T value;
-    std::memcpy(&value, bytes.data(), sizeof(value));
-    return std::isnan(value);
+    std::memcpy(&value, bytes, sizeof(value));
+    return value;
   }
 
   static void append(const std::string& bytes, std::vector<std::uint8_t>& to) {
@@ -168,8 +192,8 @@ class BoundsBuilder {
         arrow::ArrayData::Make(type, static_cast<std::int64_t>(known_.size()), {std::move(valid), std::move(bytes)}));
   }
 
-  const parquet::ColumnDescriptor& column_;
-  const parquet::ApplicationVersion& writer_;
+  std::size_t width_;
+  parquet::BoundaryOrder::type order_ = parquet::BoundaryOrder::Unordered;
   std::vector<std::int64_t> rows_;
   std::vector<std::optional<std::int64_t>> nulls_;
   std::vector<bool> known_;
@@ -196,6 +220,8 @@ class WantedRows {
     return wanted;
   }
 
+  /// Number of values of all pages.
+  std::int64_t total() const { return begin_; }
   /// Number of rows that the pages hold.
   std::size_t found() const { return found_; }
   /// Number of values of the pages that hold a row.
@@ -265,6 +291,7 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
       : input_(std::move(input)),
         file_(std::move(file)),
         properties_(properties),
+        row_group_(row_group),
         metadata_(file_->RowGroup(row_group)),
         rows_(rows) {}
 
@@ -291,12 +318,13 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
       stream->pass_over_page();
       return true;
     };
-    return open_decompressed_pages(stream, chunk, properties_, *file_, leaf, filter);
+    return open_decompressed_pages(stream, chunk, properties_, {*file_, row_group_, leaf}, filter);
   }
 
   std::shared_ptr<arrow::io::RandomAccessFile> input_;
   std::shared_ptr<parquet::FileMetaData> file_;
   parquet::ReaderProperties properties_;
+  int row_group_;
   std::unique_ptr<parquet::RowGroupMetaData> metadata_;
   WantedRows& rows_;
 };
@@ -319,7 +347,10 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
 #endif
   // All rows are looked at, as the pages that are not wanted are part of the answer elsewhere.
   const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
-  refuse_wide_int96(file, metadata, {row_group}, {leaf});
+  parquet::ParquetFileReader all_pages;
+  all_pages.Open(with_checked_pages(parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata),
+                                    file.input, properties));
+  refuse_wide_int96(file, all_pages, {row_group}, {leaf});
   const auto& type = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).field->type();
   if (is_flat_number(*type, *metadata->schema()->Column(leaf))) {
     return std::make_shared<arrow::ChunkedArray>(
@@ -331,35 +362,81 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& fil
   return values;
 }
 
-std::optional<PageBounds> read_bounds(const ColumnarFile& file, const MetadataPtr& of_file, int row_group, int leaf,
-                                      const std::shared_ptr<arrow::DataType>& type) {
-  const parquet::FileMetaData& metadata = *of_file;
-  const parquet::ColumnDescriptor& column = *metadata.schema()->Column(leaf);
-  const auto chunk = metadata.RowGroup(row_group)->ColumnChunk(leaf);
-  if (!is_flat_number(*type, column) || !chunk->is_stats_set() || chunk->crypto_metadata() != nullptr) {
-    return std::nullopt;
-  }
-  const parquet::ReaderProperties properties;
-  BoundsBuilder bounds(column, metadata.writer_version());
-  if (chunk->GetColumnIndexLocation() && chunk->GetOffsetIndexLocation()) {
-    const auto indexes = parquet::PageIndexReader::Make(file.input.get(), of_file, properties)->RowGroup(row_group);
-    const auto values = indexes == nullptr ? nullptr : indexes->GetColumnIndex(leaf);
-    const auto places = indexes == nullptr ? nullptr : indexes->GetOffsetIndex(leaf);
-    if (values == nullptr || places == nullptr) return std::nullopt;
-    bounds.add(*values, *places, metadata.RowGroup(row_group)->num_rows());
-    return bounds.finish(type);
-  }
+/// Calls see(page) for the data pages of a column chunk, of which the headers alone are read. Returns false if it did
+/// so for one of them, which is the last then.
+template <class See>
+bool see_pages(const ColumnarFile& file, const ChunkPlace& place, const parquet::ColumnChunkMetaData& chunk,
+               const See& see) {
   PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, file.input->GetSize());
   // The dictionary comes first, and has no bounds.
   const auto stream =
-      std::make_shared<ChunkStream>(file.input, chunk->data_page_offset(), range_of(*chunk, file_bytes).end);
-  const auto pages = open_pages(stream, *chunk, parquet::Compression::UNCOMPRESSED, properties, metadata, leaf);
+      std::make_shared<ChunkStream>(file.input, chunk.data_page_offset(), range_of(chunk, file_bytes).end);
+  const auto pages = open_pages(stream, chunk, parquet::Compression::UNCOMPRESSED, parquet::ReaderProperties(), place);
   pages->set_data_page_filter([&](const parquet::DataPageStats& page) {
-    if (!bounds.add(page)) return false;
+    if (!see(page)) return false;
     stream->pass_over_page();
     return true;
   });
-  if (pages->NextPage() != nullptr) return std::nullopt;
+  return pages->NextPage() == nullptr;
+}
+
+/// The bounds of a column chunk's pages in the file's index, and where the pages begin.
+struct PageIndex {
+  std::shared_ptr<parquet::ColumnIndex> bounds;
+  std::shared_ptr<parquet::OffsetIndex> places;
+};
+
+std::optional<PageIndex> index_of(const ColumnarFile& file, const MetadataPtr& metadata, int row_group, int leaf) {
+  const auto chunk = metadata->RowGroup(row_group)->ColumnChunk(leaf);
+  if (!chunk->GetColumnIndexLocation() || !chunk->GetOffsetIndexLocation()) return std::nullopt;
+  const parquet::ReaderProperties properties;
+  const auto indexes = parquet::PageIndexReader::Make(file.input.get(), metadata, properties)->RowGroup(row_group);
+  if (indexes == nullptr) return std::nullopt;
+  PageIndex index{indexes->GetColumnIndex(leaf), indexes->GetOffsetIndex(leaf)};
+  if (index.bounds == nullptr || index.places == nullptr) return std::nullopt;
+  return index;
+}
+
+/// Adds all pages, of which the headers tell the rows, with the bounds of the index. Returns false if the index has
+/// other pages, or other rows in them.
+bool add_by_index(const PageIndex& index, const std::vector<std::int64_t>& rows, BoundsBuilder& bounds) {
+  bounds.set_order(index.bounds->boundary_order());
+  const auto& places = index.places->page_locations();
+  if (places.size() != rows.size() || index.bounds->null_pages().size() != rows.size()) return false;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (places[i].first_row_index != begin) return false;
+    begin += rows[i];
+    const bool all_null = index.bounds->null_pages()[i];
+    const std::string none;
+    std::optional<std::int64_t> nulls;
+    if (index.bounds->has_null_counts()) nulls = index.bounds->null_counts().at(i);
+    if (nulls && all_null != (*nulls == rows[i])) nulls.reset();
+    bounds.add(rows[i], all_null ? none : index.bounds->encoded_min_values().at(i),
+               all_null ? none : index.bounds->encoded_max_values().at(i), nulls);
+  }
+  return true;
+}
+
+std::optional<PageBounds> read_bounds(const ColumnarFile& file, const MetadataPtr& metadata, int row_group, int leaf,
+                                      const std::shared_ptr<arrow::DataType>& type) {
+  const parquet::ColumnDescriptor& column = *metadata->schema()->Column(leaf);
+  const auto group = metadata->RowGroup(row_group);
+  const auto chunk = group->ColumnChunk(leaf);
+  const auto told = statistics_of(*metadata, row_group, leaf);
+  if (!is_flat_number(*type, column) || !told || chunk->crypto_metadata() != nullptr) return std::nullopt;
+  const auto index = index_of(file, metadata, row_group, leaf);
+  BoundsBuilder bounds(static_cast<std::size_t>(parquet::GetTypeByteSize(column.physical_type())));
+  std::vector<std::int64_t> rows;
+  std::int64_t total = 0;
+  const bool has_bounds = see_pages(file, {*metadata, row_group, leaf}, *chunk, [&](const auto& page) {
+    rows.push_back(page.num_values);
+    total += page.num_values;
+    return index || bounds.add(page);
+  });
+  if (!has_bounds || total != group->num_rows()) return std::nullopt;
+  if (index && !add_by_index(*index, rows, bounds)) return std::nullopt;
+  if (!bounds.add_up_to(*told, *type)) return std::nullopt;
   return bounds.finish(type);
 }
 
@@ -369,13 +446,7 @@ std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
                                            const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
                                            int leaf, const std::shared_ptr<arrow::DataType>& type) {
   try {
-    auto bounds = read_bounds(file, metadata, row_group, leaf, type);
-    if (!bounds) return bounds;
-    const auto is_negative = [](std::int64_t rows) { return rows < 0; };
-    const std::int64_t rows = std::accumulate(bounds->rows.begin(), bounds->rows.end(), std::int64_t{0});
-    if (rows != metadata->RowGroup(row_group)->num_rows()) return std::nullopt;
-    if (std::ranges::any_of(bounds->rows, is_negative)) return std::nullopt;
-    return bounds;
+    return read_bounds(file, metadata, row_group, leaf, type);
   } catch (const parquet::ParquetException&) {
     return std::nullopt;
   } catch (const std::out_of_range&) {  // indexes of different lengths
@@ -395,8 +466,11 @@ UnitValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::F
     }
   }();
   check(values.status(), file.name, kWhat);
-  if (wanted.found() != rows.size() || (*values)->length() != wanted.kept()) {
-    throw DataError(file.name + ": " + kWhat + ": pages do not have the rows that the file's metadata names");
+  if (wanted.found() != rows.size() || wanted.total() != metadata->RowGroup(row_group)->num_rows() ||
+      (*values)->length() != wanted.kept()) {
+    throw DataError(file.name + ": " + kWhat + ": column '" + metadata->schema()->group_node()->field(field)->name() +
+                    "' of row group " + std::to_string(row_group) +
+                    ": pages do not have the rows that the file's metadata names");
   }
   return {*values, wanted.places()};
 }

@@ -37,7 +37,7 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFi
   const parquet::ReaderProperties storage(pool);
   auto whole = parquet::ParquetFileReader::Contents::Open(file.input, storage, std::move(metadata));
   auto pages = std::make_unique<parquet::ParquetFileReader>();
-  pages->Open(with_snappy_pages(std::move(whole), file.input, storage));
+  pages->Open(with_checked_pages(std::move(whole), file.input, storage));
 #if ARROW_VERSION_MAJOR >= 23
   return parquet::arrow::FileReader::Make(pool, std::move(pages), properties);
 #else
@@ -76,6 +76,21 @@ std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<in
 using FileReaderPtr = std::unique_ptr<parquet::arrow::FileReader>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
+/// Returns the failure to read several columns as that of the column at fault, which is found by reading each alone.
+arrow::Status of_column(parquet::arrow::FileReader& reader, const std::vector<int>& groups,
+                        const std::vector<int>& leaves, const arrow::Status& failure) {
+  if (!failure.IsInvalid() && !failure.IsIOError()) return failure;
+  const parquet::FileMetaData& metadata = *reader.parquet_reader()->metadata();
+  for (const int leaf : leaves) {
+    const auto column = reader.ReadRowGroups(groups, {leaf});
+    if (column.ok() && (*column)->num_rows() == rows_of(metadata, groups)) continue;
+    const std::string& message = column.ok() ? failure.message() : column.status().message();
+    if (message.starts_with("column ")) return failure.WithMessage(message);
+    return failure.WithMessage("column '", metadata.schema()->Column(leaf)->path()->ToDotString(), "': ", message);
+  }
+  return failure;
+}
+
 /// Reads fields of some row groups, or of all where none are named.
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, FileReaderPtr reader,
                                                         const std::vector<int>& indices, bool threads,
@@ -90,9 +105,12 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   for (const int index : indices) {
     leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
   }
-  refuse_wide_int96(file, reader->parquet_reader()->metadata(), groups == nullptr ? all_groups(all) : *groups, leaves);
+  const std::vector<int> chosen = groups == nullptr ? all_groups(all) : *groups;
+  refuse_wide_int96(file, *reader->parquet_reader(), chosen, leaves);
   try {
-    return groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
+    auto table = groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
+    if (!table.ok()) return of_column(*reader, chosen, leaves, table.status());
+    return table;
   } catch (...) {
     // Tasks that have begun use the reader, and the reader its file; neither may go before them.
     static_cast<void>(file.input->Close());

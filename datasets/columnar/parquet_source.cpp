@@ -15,7 +15,6 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <mutex>
 #include <numeric>
@@ -24,6 +23,7 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
 
@@ -42,11 +42,6 @@ TypePtr type_of_bound(const TypePtr& type) {
   return is_text ? arrow::utf8() : values;
 }
 
-bool is_nan(const arrow::Scalar& value) {
-  if (value.type->id() == arrow::Type::FLOAT) return std::isnan(static_cast<const arrow::FloatScalar&>(value).value);
-  return value.type->id() == arrow::Type::DOUBLE && std::isnan(static_cast<const arrow::DoubleScalar&>(value).value);
-}
-
 /// A bound of a column in one row group.
 using Bound = std::shared_ptr<arrow::Scalar>;
 
@@ -56,18 +51,16 @@ struct Bounds {
   std::optional<std::int64_t> nulls;
 };
 
-Bounds bounds_of(const parquet::ColumnChunkMetaData& chunk) {
+Bounds bounds_of(const parquet::FileMetaData& file, int row_group, int leaf) {
   Bounds bounds;
-  const auto statistics = chunk.is_stats_set() ? chunk.statistics() : nullptr;
-  if (statistics == nullptr) return bounds;
-  if (statistics->HasNullCount()) bounds.nulls = statistics->null_count();
-  // Timestamps of 96 bits have no order that all writers share.
-  if (!statistics->HasMinMax() || chunk.type() == parquet::Type::INT96) return bounds;
+  const auto statistics = statistics_of(file, row_group, leaf);
+  if (!statistics) return bounds;
+  if (statistics->has_null_count) bounds.nulls = statistics->null_count;
+  if (!statistics->has_min) return bounds;
   Bound min;
   Bound max;
-  if (!parquet::arrow::StatisticsAsScalars(*statistics, &min, &max).ok()) return bounds;
-  // A writer that lets NaN in may have lost every other bound by it.
-  if (min == nullptr || max == nullptr || is_nan(*min) || is_nan(*max)) return bounds;
+  const auto values = file.RowGroup(row_group)->ColumnChunk(leaf)->statistics();
+  if (values == nullptr || !parquet::arrow::StatisticsAsScalars(*values, &min, &max).ok()) return bounds;
   bounds.min = std::move(min);
   bounds.max = std::move(max);
   return bounds;
@@ -179,8 +172,8 @@ class ParquetSource final : public ColumnarSource {
     std::vector<std::optional<std::int64_t>> nulls;
     try {
       for (const FileUnit& group : places()) {
-        const auto row_group = metadata_[group.file]->RowGroup(group.index);
-        Bounds bounds = bounds_of(*row_group->ColumnChunk(leaf_of(*metadata_[group.file], field)));
+        const parquet::FileMetaData& metadata = *metadata_[group.file];
+        Bounds bounds = bounds_of(metadata, group.index, leaf_of(metadata, field));
         mins.push_back(std::move(bounds.min));
         maxs.push_back(std::move(bounds.max));
         nulls.push_back(bounds.nulls);

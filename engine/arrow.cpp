@@ -230,6 +230,7 @@ ColumnData import_strings(const Slice& slice, Layout layout, const Offset* Colum
   bool ordered = ends[0] >= 0;
   for (std::int64_t row = 0; row < slice.length; ++row) ordered &= ends[row] <= ends[row + 1];
   if (!ordered) fail(slice.what, "has string offsets that do not ascend");
+  arrow_checks::checked_extent(ends[slice.length], slice.what, "the last string offset");
   data.*offsets = ends;
   data.values = slice.buffer(2);
   if (data.values == nullptr && ends[slice.length] > ends[0]) fail(slice.what, "has no buffer 2");
@@ -434,7 +435,7 @@ const std::uint8_t* bitmap_at(const Validity& bits, std::int64_t rows, std::int6
 
 const void* contiguous(const ColumnData& data, int width, Copies& copies) {
   if (data.stride == width || data.length == 0) return data.values;
-  std::vector<std::byte> copy(static_cast<std::size_t>(data.length * width));
+  std::vector<std::byte> copy(checked_multiply(data.length, width, "the size of a column"));
   for (std::int64_t row = 0; row < data.length; ++row) {
     std::memcpy(copy.data() + row * width, static_cast<const std::byte*>(data.values) + row * data.stride,
                 static_cast<std::size_t>(width));

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/types.hpp>
 
+#include "engine/checked_size.hpp"
 #include "engine/decimal.hpp"
 
 // Checks of Arrow's C structs for importers, wherever the buffers lie: none of these functions reads one.
@@ -82,16 +82,29 @@ inline std::optional<DecimalFormat> decimal_of_format(std::string_view format) {
   throw DataError("Arrow " + what + " " + why);
 }
 
-inline void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers) {
+/// More rows, and more bytes, than any process has. The interface does not say how long buffers are, so that this is
+/// all that lengths and offsets can be checked against; sums and products of them fit 64 bits.
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 48;
+
+/// Returns a length, an offset or a number of bytes that a producer states. DataError where it is none.
+inline std::int64_t checked_extent(std::int64_t value, const std::string& what, const char* quantity) {
+  return static_cast<std::int64_t>(checked_count(value, kMaxExtent, std::string(quantity) + " of Arrow " + what));
+}
+
+/// Checks all of an array but its buffers.
+inline void check_extents(const ArrowArray& array, const std::string& what) {
   if (array.release == nullptr) fail(what, "was released already");
   if (array.length < 0) fail(what, "has the negative length " + std::to_string(array.length));
   if (array.offset < 0) fail(what, "has the negative offset " + std::to_string(array.offset));
-  if (array.length > std::numeric_limits<std::int64_t>::max() - array.offset - 1) {
-    fail(what, "has an offset and a length beyond 64 bits");
-  }
+  checked_extent(array.length, what, "the length");
+  checked_extent(array.offset, what, "the offset");
   if (array.null_count < -1 || array.null_count > array.length) {
     fail(what, "has the impossible null count " + std::to_string(array.null_count));
   }
+}
+
+inline void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers) {
+  check_extents(array, what);
   if (array.n_buffers != n_buffers) {
     fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + std::to_string(n_buffers));
   }
@@ -126,17 +139,17 @@ inline std::string check_column_structs(const ArrowArray* array, const ArrowSche
   return what;
 }
 
+/// Checks that an array has the rows that its parent needs.
+inline void check_length(std::int64_t needed, const ArrowArray& array, const std::string& what) {
+  if (array.length >= needed) return;
+  fail(what, "has " + std::to_string(array.length) + " rows where its parent needs " + std::to_string(needed));
+}
+
 /// Checks an array that has the rows of its parent.
 inline void check_rows(const ArrowArray& parent, const ArrowArray& array, const std::string& what,
                        std::int64_t n_buffers) {
   check_array(array, what, n_buffers);
-  if (array.length < parent.offset + parent.length) {
-    fail(what, "has " + std::to_string(array.length) + " rows where its parent needs " +
-                   std::to_string(parent.offset + parent.length));
-  }
-  if (array.offset > std::numeric_limits<std::int64_t>::max() - 1 - parent.offset - parent.length) {
-    fail(what, "has an offset and a length beyond 64 bits");
-  }
+  check_length(parent.offset + parent.length, array, what);
 }
 
 }  // namespace skyrank::arrow_checks

@@ -1,7 +1,9 @@
 """Data of other libraries, in and out, through the Arrow C interface."""
 
+import ctypes
 import datetime
 import decimal
+import struct
 
 import numpy
 import pytest
@@ -95,6 +97,86 @@ def test_unsupported_columns_are_left_out_with_a_warning():
         skyrank.query(table, skyrank.Query().rank_by("list").select("x"))
     with pytest.raises(skyrank.DataError, match="column 'y'"):
         skyrank.Table({"y": pyarrow.array([[1], [2]])})
+
+
+def _batch_with_offsets(offsets):
+    """Returns a batch as a damaged file has it: pyarrow takes the offsets of its texts as they come."""
+    right = pyarrow.record_batch({"s": ["x", "yy", "zzz"], "a": [1, 2, 3]})
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, right.schema) as writer:
+        writer.write_batch(right)
+    content = sink.getvalue().to_pybytes().replace(struct.pack("<4i", 0, 1, 3, 6), struct.pack("<4i", *offsets))
+    return pyarrow.ipc.open_stream(content).read_next_batch()
+
+
+@pytest.mark.parametrize("offsets", [[0, 1, 3, 600], [0, 1, 3, 2**31 - 1], [0, 3, 1, 6], [-8, 1, 3, 6]])
+@pytest.mark.parametrize("form", ["array", "batch", "table", "reader"])
+def test_offsets_outside_of_their_buffers_are_refused(offsets, form):
+    batch = _batch_with_offsets(offsets)
+    data = {
+        "array": {"s": batch.column(0), "a": [1, 2, 3]},
+        "batch": batch,
+        "table": pyarrow.Table.from_batches([batch]),
+        "reader": pyarrow.RecordBatchReader.from_batches(batch.schema, [batch]),
+    }[form]
+    with pytest.raises(skyrank.DataError):
+        skyrank.top_k(data, 3, low="a").to_dict()
+
+
+class ArrowArray(ctypes.Structure):
+    _fields_ = [
+        *[(name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")],
+        *[(name, ctypes.c_void_p) for name in ("buffers", "children", "dictionary", "release", "private_data")],
+    ]
+
+
+def _words(capsule, name):
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ArrowArray.from_address(pointer_of(capsule, name))
+
+
+class Altered:
+    """Arrow data of which one number was changed: of the batch, or of its only column."""
+
+    def __init__(self, column, field, value, of_column):
+        self.batch = pyarrow.record_batch({"x": column})
+        self.change = (field, value, of_column)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        schema, array = self.batch.__arrow_c_array__()
+        field, value, of_column = self.change
+        words = _words(array, b"arrow_array")
+        if of_column:
+            words = ArrowArray.from_address(ctypes.c_void_p.from_address(words.children).value)
+        setattr(words, field, value)
+        return schema, array
+
+
+@pytest.mark.parametrize("of_column", [False, True])
+@pytest.mark.parametrize("value", [-1, 2**48 + 1, 2**61, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("field", ["length", "offset"])
+@pytest.mark.parametrize("kind", ["int64", "string", "bool_", "string_view"])
+def test_lengths_that_no_memory_has_are_refused(kind, field, value, of_column):
+    column = pyarrow.array([], getattr(pyarrow, kind)())
+    with pytest.raises(skyrank.DataError, match="Arrow"):
+        skyrank.Table(Altered(column, field, value, of_column))
+
+
+def test_indices_of_decoded_dictionaries_lie_inside():
+    words = pyarrow.array(["a", "b"], pyarrow.string_view())
+    for indices in ([0, 2, 1], [0, -1, 1]):
+        column = pyarrow.DictionaryArray.from_arrays(pyarrow.array(indices, pyarrow.int32()), words, safe=False)
+        with pytest.raises(skyrank.DataError, match="into a dictionary of 2 entries"):
+            skyrank.Table({"x": column})
+    unsigned = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 0], pyarrow.uint64()), words)
+    assert skyrank.top_k({"x": unsigned, "a": [1, 2]}, 2, low="a").to_dict()["x"] == ["b", "a"]
+
+
+def test_names_are_utf8():
+    schema = pyarrow.schema([pyarrow.field(b"\xff", pyarrow.int64())])
+    with pytest.raises(skyrank.DataError, match="(?i)utf-8"):
+        skyrank.Table(pyarrow.RecordBatch.from_arrays([pyarrow.array([1])], schema=schema))
 
 
 def test_a_stream_that_fails_and_one_that_was_read():

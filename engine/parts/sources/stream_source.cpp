@@ -33,6 +33,7 @@ void check(Stream& stream, int error, const char* what) {
 Owned<ArrowSchema> schema_of(Stream& stream) {
   Owned<ArrowSchema> schema;
   check(stream, stream->get_schema(&*stream, &*schema), "reading its schema");
+  if (schema->release == nullptr) throw DataError("Arrow stream: it gives no schema");
   return schema;
 }
 
@@ -41,20 +42,22 @@ void release_nothing(ArrowArray* array) { array->release = nullptr; }
 /// An array without rows, whose buffers nobody looks into.
 class EmptyArray {
  public:
-  explicit EmptyArray(const ArrowSchema& schema) {
+  /// `levels` of children are made: what import_arrow() takes has no more.
+  explicit EmptyArray(const ArrowSchema& schema, int levels = 2) {
     const std::string_view format = schema.format == nullptr ? "" : schema.format;
     array_.n_buffers = format == "+s" ? 1 : format == "u" || format == "U" ? 3 : 2;
     array_.buffers = buffers_.data();
     array_.release = release_nothing;
+    if (levels == 0) return;
     for (std::int64_t i = 0; schema.children != nullptr && i < schema.n_children; ++i) {
       if (schema.children[i] == nullptr) continue;  // import_arrow says so
-      children_.push_back(std::make_unique<EmptyArray>(*schema.children[i]));
+      children_.push_back(std::make_unique<EmptyArray>(*schema.children[i], levels - 1));
       pointers_.push_back(&children_.back()->array_);
     }
     array_.n_children = static_cast<std::int64_t>(pointers_.size());
     array_.children = pointers_.data();
     if (schema.dictionary == nullptr) return;
-    dictionary_ = std::make_unique<EmptyArray>(*schema.dictionary);
+    dictionary_ = std::make_unique<EmptyArray>(*schema.dictionary, levels - 1);
     array_.dictionary = &dictionary_->array_;
   }
 

@@ -54,9 +54,9 @@ def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
     if _may_lie_on_gpu(data):
         return _table_of_device_array(data, "")
     if hasattr(data, "__arrow_c_stream__"):
-        return _without_index(_core.table_of_stream(_exported(data, "__arrow_c_stream__", ""), ""))
+        return _without_index(_core.table_of_stream(exported(data, "__arrow_c_stream__"), ""))
     if hasattr(data, "__arrow_c_array__"):
-        schema, array = _exported(data, "__arrow_c_array__", "")
+        schema, array = exported(data, "__arrow_c_array__")
         return _core.table_of_batch(schema, array, "")
     if isinstance(data, Mapping):
         return _table_of_mapping(data)
@@ -168,17 +168,32 @@ def _speaks_arrow(data: Any) -> bool:
     return any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array", "device_array"))
 
 
-def _exported(data: Any, method: str, name: str) -> Any:
-    """Returns the stream, or the schema and the array, that a method exports; DataError where the library cannot."""
+def exported(data: Any, method: str, name: str = "", *, full: bool = False) -> Any:
+    """Returns the stream, or the schema and the array, that a method exports; DataError where the library cannot.
+
+    What pyarrow has is validated before, `full` or as far as that takes no time: only it knows how long its buffers are.
+    """
     try:
-        exported = getattr(data, method)()
+        given = getattr(_validated(data, full), method)()
         if method == "__arrow_c_stream__":
-            return exported
-        schema, array = exported
+            return given
+        schema, array = given
         return schema, array
     except _EXPORT_ERRORS as error:
         what = f"column '{name}'" if name else f"the {type(data).__name__}"
         raise DataError(f"{what} cannot be read through {method}: {error}") from error
+
+
+def _validated(data: Any, full: bool) -> Any:
+    """Returns pyarrow's data once it has found them valid, and other data as they are."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None:
+        return data
+    if isinstance(data, pyarrow.RecordBatchReader):
+        return pyarrow.RecordBatchReader.from_batches(data.schema, (_validated(batch, full) for batch in data))
+    if isinstance(data, (pyarrow.RecordBatch, pyarrow.Table, pyarrow.Array, pyarrow.ChunkedArray)):
+        data.validate(full=full)
+    return data
 
 
 def _may_lie_on_gpu(data: Any) -> bool:
@@ -187,7 +202,7 @@ def _may_lie_on_gpu(data: Any) -> bool:
 
 
 def _table_of_device_array(data: Any, name: str) -> _core.Table:
-    schema, array = _exported(data, "__arrow_c_device_array__", name)
+    schema, array = exported(data, "__arrow_c_device_array__", name)
     return _core.table_of_device_array(schema, array, name)
 
 
@@ -290,9 +305,9 @@ def _column_table(name: str, values: Any) -> _core.Table:
     if _may_lie_on_gpu(values):
         table = _table_of_device_array(values, name)
     elif hasattr(values, "__arrow_c_stream__"):
-        table = _core.table_of_stream(_exported(values, "__arrow_c_stream__", name), name)
+        table = _core.table_of_stream(exported(values, "__arrow_c_stream__", name), name)
     elif hasattr(values, "__arrow_c_array__"):
-        schema, array = _exported(values, "__arrow_c_array__", name)
+        schema, array = exported(values, "__arrow_c_array__", name)
         table = _core.table_of_batch(schema, array, name)
     elif hasattr(values, "__dlpack__"):
         return _tensor_column(name, values)

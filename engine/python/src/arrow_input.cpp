@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -11,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
 #include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
+#include "engine/query/utf8.hpp"
 
 namespace skyrank::python {
 namespace {
@@ -98,7 +101,7 @@ Column import_plain(const Field& field) {
 }
 
 [[noreturn]] void fail(const Field& field, const std::string& why) {
-  throw DataError("Arrow column '" + field.name + "' " + why);
+  arrow_checks::fail("column '" + field.name + "'", why);
 }
 
 /// An entry of the layout string_view: short strings lie in it, others in one of the buffers behind it.
@@ -109,17 +112,49 @@ struct ViewEntry {
   std::int32_t offset;
 };
 
-std::string_view view_of(const Field& field, const ViewEntry& entry, std::int64_t buffers, const std::int64_t* sizes) {
-  constexpr std::int32_t kInline = 12;
-  if (entry.size < 0) fail(field, "has a string of negative length");
-  const auto size = static_cast<std::size_t>(entry.size);
-  if (entry.size <= kInline) return {entry.prefix, size};
-  const bool known = entry.buffer >= 0 && entry.buffer < buffers && entry.offset >= 0;
-  if (!known || entry.offset + std::int64_t{entry.size} > sizes[entry.buffer]) {
-    fail(field, "has a string outside its buffers");
+/// The buffers of an array of the layout string_view, which producers need not align.
+class ViewBuffers {
+ public:
+  explicit ViewBuffers(const Field& field) : field_(field), buffers_(field.array->buffers) {
+    constexpr std::int64_t kFixed = 3;  // validity, entries and the sizes of the others
+    count_ = field.array->n_buffers - kFixed;
+    if (buffers_ == nullptr || count_ < 0) fail(field_, "has too few buffers");
+    if (buffers_[1] == nullptr && field.length > 0) fail(field_, "has no buffer 1");
+    if (count_ > 0 && sizes() == nullptr) fail(field_, "has no sizes of its buffers");
   }
-  return {static_cast<const char*>(field.array->buffers[2 + entry.buffer]) + entry.offset, size};
-}
+
+  /// Returns the string of an entry, whose place counts from the start of the buffer. The entry holds short ones.
+  std::string_view string_at(std::int64_t place) const {
+    constexpr std::int32_t kInline = 12;
+    const auto* const stored = static_cast<const std::byte*>(buffers_[1]) + place * std::int64_t{sizeof(ViewEntry)};
+    const auto entry = loaded<ViewEntry>(stored);
+    if (entry.size < 0) fail(field_, "has a string of negative length");
+    const auto size = static_cast<std::size_t>(entry.size);
+    if (entry.size <= kInline) return {reinterpret_cast<const char*>(stored) + offsetof(ViewEntry, prefix), size};
+    if (entry.buffer < 0 || entry.buffer >= count_ || entry.offset < 0 ||
+        entry.offset + std::int64_t{entry.size} > size_of(entry.buffer) || buffers_[2 + entry.buffer] == nullptr) {
+      fail(field_, "has a string outside its buffers");
+    }
+    return {static_cast<const char*>(buffers_[2 + entry.buffer]) + entry.offset, size};
+  }
+
+ private:
+  template <class T>
+  static T loaded(const void* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+  const void* sizes() const { return buffers_[count_ + 2]; }
+  std::int64_t size_of(std::int64_t buffer) const {
+    return loaded<std::int64_t>(static_cast<const std::byte*>(sizes()) + buffer * std::int64_t{sizeof(std::int64_t)});
+  }
+
+  const Field& field_;
+  const void* const* buffers_;
+  std::int64_t count_ = 0;
+};
 
 /// Views strings of the layout string_view where they lie.
 Column import_views(const Field& field) {
@@ -128,8 +163,11 @@ Column import_views(const Field& field) {
     std::vector<std::string_view> views;
   };
   const ArrowArray& array = *field.array;
+  const std::string what = "column '" + field.name + "'";
+  arrow_checks::check_extents(array, what);
+  arrow_checks::check_length(field.offset + field.length, array, what);
+  const ViewBuffers buffers(field);
   const std::int64_t first = array.offset + field.offset;
-  if (array.n_buffers < 3 || array.length < field.offset + field.length) fail(field, "has too few buffers or rows");
   const auto kept = std::make_shared<Kept>();
   kept->batch = field.batch;
   kept->views.resize(static_cast<std::size_t>(field.length));
@@ -139,11 +177,9 @@ Column import_views(const Field& field) {
   data.length = field.length;
   data.stride = sizeof(std::string_view);
   if (array.null_count != 0) data.validity = {static_cast<const std::uint8_t*>(array.buffers[0]), first};
-  const auto* entries = static_cast<const ViewEntry*>(array.buffers[1]) + first;
-  const auto* sizes = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);
+  if (array.null_count > 0 && array.buffers[0] == nullptr) fail(field, "has NULLs but no validity bitmap");
   for (std::int64_t row = 0; row < field.length; ++row) {
-    if (!data.validity(row)) continue;
-    kept->views[static_cast<std::size_t>(row)] = view_of(field, entries[row], array.n_buffers - 3, sizes);
+    if (data.validity(row)) kept->views[static_cast<std::size_t>(row)] = buffers.string_at(first + row);
   }
   data.values = kept->views.data();
   data.owner = kept;
@@ -166,9 +202,23 @@ Column empty_column(const std::string& name, const ArrowSchema& schema) {
   return import_plain({nullptr, &array, &copy, 0, 0, name});
 }
 
+/// Returns the entry of a dictionary of `entries` that a row names; -1 for NULL.
+RowId entry_at(const Field& field, const Column& indices, std::int64_t row, std::int64_t entries) {
+  if (indices.is_null(row)) return -1;
+  const Value index = indices.value(row);
+  const auto* const number = std::get_if<std::int64_t>(&index);  // one beyond 64 bits with a sign names no entry
+  if (number != nullptr && *number >= 0 && *number < entries) return *number;
+  fail(field, "has in row " + std::to_string(row) + " the index " + to_string(index) + " into a dictionary of " +
+                  std::to_string(entries) + " entries");
+}
+
 /// Decodes a dictionary whose values the engine does not take as such.
 Column import_decoded(const Field& field) {
   if (field.array->dictionary == nullptr) fail(field, "lacks the dictionary that its schema announces");
+  const auto index_type = arrow_checks::type_of_format(field.format());
+  if (!index_type || !is_integer(index_type->type)) {
+    fail(field, "has dictionary indices of the format '" + std::string(field.format()) + "', not integers");
+  }
   ArrowArray codes = *field.array;
   ArrowSchema codes_schema = *field.schema;
   codes.dictionary = nullptr;
@@ -179,9 +229,7 @@ Column import_decoded(const Field& field) {
   std::vector<RowId> rows;
   auto valid = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(field.length + 7) / 8);
   for (std::int64_t row = 0; row < field.length; ++row) {
-    const Value index = indices.value(row);
-    const RowId at = std::holds_alternative<Null>(index) ? -1 : std::get<std::int64_t>(index);
-    if (at >= values.size()) fail(field, "has in row " + std::to_string(row) + " an index beyond its dictionary");
+    const RowId at = entry_at(field, indices, row, values.size());
     rows.push_back(std::max<RowId>(at, 0));
     const bool present = at >= 0 && !values.is_null(at);
     if (present) (*valid)[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
@@ -207,21 +255,36 @@ Column import_field(const Field& field) {
   return field.format() == kViews ? import_views(field) : import_plain(field);
 }
 
+/// Checks a schema that a producer gave. DataError where it does not describe the fields that it announces.
+void check_schema(const ArrowSchema& schema) {
+  if (schema.release == nullptr) arrow_checks::fail("schema", "is a null pointer or was released already");
+  if (schema.format == nullptr) arrow_checks::fail("schema", "has no format");
+  const bool described = schema.n_children == 0 || (schema.n_children > 0 && schema.children != nullptr);
+  if (!described || std::any_of(schema.children, schema.children + schema.n_children, [](const ArrowSchema* field) {
+        return field == nullptr || field->release == nullptr;
+      })) {
+    arrow_checks::fail("schema", "does not describe its " + std::to_string(schema.n_children) + " fields");
+  }
+}
+
 /// The fields of a schema: those of a struct, or the one array that the schema describes.
 std::vector<ArrowSchema*> fields_of(ArrowSchema& schema) {
-  if (schema.format == nullptr || std::string_view(schema.format) != "+s") return {&schema};
+  if (std::string_view(schema.format) != "+s") return {&schema};
   return {schema.children, schema.children + schema.n_children};
 }
 
 std::string name_of(const ArrowSchema& schema, std::size_t index, const std::string& name) {
   if (!name.empty()) return name;
   const bool named = schema.name != nullptr && *schema.name != '\0';
+  if (named && query::find_invalid_utf8(schema.name)) {
+    arrow_checks::fail("column " + std::to_string(index), "has a name that is not UTF-8");
+  }
   return named ? schema.name : "c" + std::to_string(index);
 }
 
 void check_struct(const ArrowArray& array, const ArrowSchema& schema) {
-  if (array.n_children != schema.n_children) throw DataError("an Arrow batch has other columns than its schema");
-  if (array.null_count == 0 || array.n_buffers != 1 || array.buffers[0] == nullptr) return;
+  arrow_checks::check_batch_structs(array, schema);
+  if (array.null_count == 0 || array.buffers[0] == nullptr) return;
   const Validity validity{static_cast<const std::uint8_t*>(array.buffers[0]), array.offset};
   for (std::int64_t row = 0; row < array.length; ++row) {
     if (!validity(row)) throw DataError("an Arrow batch is NULL in row " + std::to_string(row) + "; a row cannot be");
@@ -233,11 +296,16 @@ std::vector<Column> columns_of(const std::shared_ptr<Batch>& batch, ArrowSchema&
   ArrowArray& array = *batch->array;
   const std::vector<ArrowSchema*> fields = fields_of(schema);
   const bool single = fields.size() == 1 && fields[0] == &schema;
-  if (!single) check_struct(array, schema);
+  if (single) {
+    arrow_checks::check_extents(array, "array");
+  } else {
+    check_struct(array, schema);
+  }
   std::vector<Column> columns;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!readable(*fields[i])) continue;
     ArrowArray* const child = single ? &array : array.children[i];
+    arrow_checks::check_column_structs(child, fields[i], static_cast<std::int64_t>(i));
     columns.push_back(
         import_field({batch, child, fields[i], single ? 0 : array.offset, array.length, name_of(*fields[i], i, name)}));
   }
@@ -272,6 +340,7 @@ Table import_batch(ArrowArray* array, ArrowSchema* schema, const std::string& na
   Owned<ArrowSchema> owned = Owned<ArrowSchema>::take(schema);
   const auto batch = std::make_shared<Batch>();
   batch->array = Owned<ArrowArray>::take(array);
+  check_schema(*owned);
   return table_of(columns_of(batch, *owned, name), batch->array->length, unsupported_in(*owned, name));
 }
 
@@ -279,6 +348,7 @@ Table import_stream(ArrowArrayStream* given, const std::string& name) {
   Owned<ArrowArrayStream> stream = Owned<ArrowArrayStream>::take(given);
   Owned<ArrowSchema> schema;
   check(stream->get_schema(&*stream, &*schema), *stream);
+  check_schema(*schema);
   std::vector<std::vector<Column>> pieces;  // by column
   for (const ArrowSchema* const field : fields_of(*schema)) {
     if (readable(*field)) pieces.emplace_back();
@@ -289,8 +359,8 @@ Table import_stream(ArrowArrayStream* given, const std::string& name) {
     check(stream->get_next(&*stream, &*batch->array), *stream);
     if (batch->array->release == nullptr) break;
     if (batch->array->length == 0) continue;
-    rows += batch->array->length;
     std::vector<Column> columns = columns_of(batch, *schema, name);
+    rows = arrow_checks::checked_extent(rows + batch->array->length, "stream", "the number of rows");
     for (std::size_t c = 0; c < columns.size(); ++c) pieces[c].push_back(std::move(columns[c]));
   }
   std::vector<Column> columns;

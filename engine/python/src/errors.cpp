@@ -6,12 +6,20 @@
 namespace skyrank::python {
 namespace {
 
+/// Returns a text that may quote bytes of damaged data, those that are no UTF-8 as \xNN.
+nb::object readable(const std::string& text) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal(decoded);
+}
+
 /// Raises `skyrank._errors.<name>(message, source, line, column)`.
 void raise(const char* name, const Error& error) {
   try {
     nb::object type = nb::module_::import_("skyrank._errors").attr(name);
     const Location& place = error.location();
-    PyErr_SetObject(type.ptr(), type(error.message(), place.source, place.line, place.column).ptr());
+    PyErr_SetObject(type.ptr(),
+                    type(readable(error.message()), readable(place.source), place.line, place.column).ptr());
   } catch (nb::python_error& other) {
     other.restore();  // such as a KeyboardInterrupt while the exception is made
   }

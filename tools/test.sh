@@ -55,7 +55,7 @@ stage_format() {
 
 stage_checks() {
   local check
-  for check in layering folders documents comments; do "tools/checks/$check.py"; done
+  for check in layering folders documents comments sizes; do "tools/checks/$check.py"; done
   tools/bench/tables.py --check
   check_reference
 }

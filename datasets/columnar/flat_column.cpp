@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "datasets/arrow/arrow_types.hpp"
+#include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -87,8 +88,9 @@ DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, RowCount c
                   const Read& read) {
   const std::string damage = "pages do not have the rows that the file's metadata names";
   const std::int64_t rows = count.rows;
+  const auto bytes = static_cast<std::int64_t>(checked_multiply(rows, sizeof(T), "the size of a column"));
   BufferPtr buffer;
-  PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(rows * std::int64_t{sizeof(T)}, pool));
+  PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(bytes, pool));
   auto* const values = reinterpret_cast<T*>(buffer->mutable_data());
   Validity validity(rows, pool);
   const bool has_levels = reader.descr()->max_definition_level() > 0;

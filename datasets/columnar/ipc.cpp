@@ -128,12 +128,13 @@ arrow::Result<std::optional<IpcFileInfo>> read_info(const ColumnarFile& file) {
     if (size <= 0) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(auto metadata, file.input->ReadAt(position + kPrefix, size));
     ARROW_ASSIGN_OR_RAISE(const auto message, arrow::ipc::Message::Open(std::move(metadata), nullptr));
-    if (message->body_length() < 0) return std::nullopt;
+    const std::int64_t body = message->body_length();
+    if (body < 0 || std::cmp_greater(body, file.size)) return std::nullopt;
     if (message->type() == arrow::ipc::MessageType::RECORD_BATCH) {
       info.batch_rows.push_back(rows_of(message->header()));
-      info.bytes += static_cast<std::uint64_t>(message->body_length());
+      info.bytes += static_cast<std::uint64_t>(body);
     }
-    position += kPrefix + size + message->body_length();
+    position += kPrefix + size + body;
   }
   return info;
 }

@@ -26,6 +26,7 @@
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
+#include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -112,7 +113,7 @@ Layout layout_of(const std::vector<MetadataPtr>& files, const std::vector<int>& 
       layout.row_groups.push_back({f, i, row_group->num_rows()});
       for (const int field : fields) {
         const auto column = row_group->ColumnChunk(leaf_of(*files[f], field));
-        layout.bytes += static_cast<std::uint64_t>(column->total_compressed_size());
+        layout.bytes = checked_add(layout.bytes, column->total_compressed_size(), "the size of all columns");
       }
     }
   }

@@ -15,6 +15,7 @@ sys.path[:0] = [str(CHECKS), str(ROOT / "tools/bench")]
 import comments  # noqa: E402
 import documents  # noqa: E402
 import folders  # noqa: E402
+import sizes  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -110,6 +111,45 @@ class Folders(unittest.TestCase):
         self.assertEqual(folders.findings(self.files("a", 26)), ["a/: 26 source files; at most 25: make sub-folders"])
 
 
+class Sizes(unittest.TestCase):
+    def findings(self, code, allowed=()):
+        found, _ = sizes.findings("datasets/a.cpp", code, allowed)
+        return [(line, message.split(":")[0]) for line, message in found]
+
+    def test_stated_counts_are_checked_before_they_become_sizes(self):
+        stated = "a stated count becomes a size without checked_count()"
+        self.assertEqual(self.findings("\nauto n = static_cast<std::size_t>(metadata->num_rows());\n"), [(2, stated)])
+        self.assertEqual(self.findings("take(static_cast<int64_t>(\n    header.uncompressed_page_size - 1));"), [(1, stated)])
+        self.assertEqual(self.findings("static_cast<std::size_t>(array->length)"), [(1, stated)])
+        self.assertEqual(self.findings("static_cast<std::int64_t>(checked_count(m.num_rows(), most, what))"), [])
+        self.assertEqual(self.findings("// static_cast<std::size_t>(m.num_rows())\nf(\"m.num_rows()\");"), [])
+
+    def test_allocations_are_of_checked_products(self):
+        product = "an allocation of a product without checked_multiply()"
+        for code in ("buffer.resize(rows * sizeof(T));", "std::vector<char> text(2 + width * rows);",
+                     "std::make_unique_for_overwrite<T[]>(static_cast<size_t>(a * b));", "AllocateBuffer(rows * 4, pool)",
+                     "p->reserve(\n  n * size());"):
+            self.assertEqual(self.findings(code), [(1, product)], code)
+        for code in ("buffer.resize(checked_multiply(rows, sizeof(T), what));", "buffer.resize(2 * sizeof(T));",
+                     "std::vector<int> all(kMany * 4);", "buffer.resize(*size);", "buffer.assign(n, a[i]);",
+                     "out << rows * 4;"):
+            self.assertEqual(self.findings(code), [], code)
+
+    def test_floating_point_numbers_become_no_sizes(self):
+        floating = "a floating-point number becomes an integer"
+        self.assertEqual(self.findings("double row = bytes(f);\nuse(static_cast<std::size_t>(row * rows));"), [(2, floating)])
+        self.assertEqual(self.findings("static_cast<std::uint64_t>(static_cast<double>(bytes) / 2)"), [(1, floating)])
+        self.assertEqual(self.findings("static_cast<std::size_t>(1.5 * n)"), [(1, floating)])
+        other = "void f() {\n  double rows = 1;\n}\nvoid g(int rows) {\n  use(static_cast<std::size_t>(rows));\n}\n"
+        self.assertEqual(self.findings(other), [])
+
+    def test_exceptions_are_of_one_file_and_are_used(self):
+        code = "static_cast<std::size_t>(\n  m.num_rows())"
+        entry = ("datasets/a.cpp", "static_cast<std::size_t>( m.num_rows())")
+        self.assertEqual(sizes.findings("datasets/a.cpp", code, {entry: "why"}), ([], {entry}))
+        self.assertNotEqual(self.findings(code, {("datasets/b.cpp", entry[1]): "why"}), [])
+
+
 class Figures(unittest.TestCase):
     def test_pages_have_the_figures_of_the_results(self):
         for page in tables.PAGES:
@@ -139,12 +179,16 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertTrue(result.stdout.startswith("a/b.hpp:1: the doc comment begins with 'Of'"), result.stdout)
         self.assertEqual(self.run_check("documents.py", "README.md", "[a](b)\n").returncode, 1)
+        size = "static_cast<std::size_t>(file.num_rows())"
+        self.assertEqual(self.run_check("sizes.py", "datasets/csv/a.cpp", f"auto a = {size};\n").returncode, 1)
         self.assertEqual(self.run_check("layering.py", "kernels/a.hpp", '#include "engine/b.hpp"\n').returncode, 1)
 
     def test_good_repositories_pass(self):
         self.assertEqual(self.run_check("comments.py", "a/b.hpp", "/// Loads a.\nint a();\n").returncode, 0)
         self.assertEqual(self.run_check("documents.py", "README.md", "[a](README.md)\n").returncode, 0)
         self.assertEqual(self.run_check("folders.py", "a/b.hpp", "int a();\n").returncode, 0)
+        self.assertEqual(self.run_check("sizes.py", "datasets/generate/a.cpp", "auto a = 1;\n" * 2).returncode, 1)
+        self.assertEqual(self.run_check("sizes.py", "datasets/csv/a.cpp", "auto a = 1;\n").returncode, 0)
 
     def test_a_folder_without_sources_is_no_success(self):
         self.assertEqual(self.run_check("comments.py", "README.md", "").returncode, 1)

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/checked_size.hpp"
 #include "kernels/cuda/registry.hpp"
 
 namespace skyrank::mpi {
@@ -156,7 +157,7 @@ void DistributedTopK::gather() {
     int words = 0;
     check_mpi(MPI_Wait(&one.request, &status), "MPI_Wait");
     check_mpi(MPI_Get_count(&status, MPI_UINT64_T, &words), "MPI_Get_count");
-    one.keys.resize(static_cast<std::size_t>(words) / 2);
+    one.keys.resize(checked_count(words, 2 * one.keys.size(), "the number of words of an answer") / 2);
   }
   const std::optional<int> receiver = receiver_of(session_.rank(), plan_.gather);
   if (!receiver) return;

@@ -6,12 +6,15 @@
 #include <string>
 #include <thread>
 
+#include "engine/checked_size.hpp"
+
 namespace skyrank::mpi {
 namespace {
 
 constexpr int kSizeTag = 1;
 constexpr int kPieceTag = 2;
-constexpr std::size_t kPieceBytes = std::size_t{1} << 30;  // MPI counts in int
+constexpr std::uint64_t kMaxMessage = std::uint64_t{1} << 47;  // more than any machine has memory
+constexpr std::size_t kPieceBytes = std::size_t{1} << 30;      // MPI counts in int
 
 /// Calls f(piece, number of bytes, place in `requests`) for each piece of a message.
 template <class F>
@@ -96,7 +99,8 @@ Receiving::Receiving(int from) : from_(from), size_(std::make_unique<std::uint64
 bool Receiving::advance() {
   if (!all_done(requests_)) return false;
   if (bytes_ != nullptr) return true;
-  bytes_ = std::make_unique<Bytes>(*size_);
+  bytes_ = std::make_unique<Bytes>(
+      checked_count(*size_, kMaxMessage, "the size of a message of rank " + std::to_string(from_)));
   requests_.clear();
   for_pieces(*bytes_, [&](std::byte* piece, int count) {
     check_mpi(MPI_Irecv(piece, count, MPI_BYTE, from_, kPieceTag, MPI_COMM_WORLD, &requests_.emplace_back()),

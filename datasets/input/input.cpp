@@ -199,19 +199,20 @@ std::shared_ptr<arrow::io::InputStream> open_blocks(std::shared_ptr<arrow::Buffe
 
 std::int64_t max_whole_text(std::size_t memory_bytes) {
   constexpr std::size_t kTimes = 6;
-  return static_cast<std::int64_t>(memory_bytes / kTimes);
+  constexpr std::size_t kAlways = std::size_t{1} << 20;  // whoever reads has as much beside the limit
+  return static_cast<std::int64_t>(std::max(memory_bytes / kTimes, kAlways));
 }
 
 void refuse_large_text(const std::string& name, std::int64_t max_bytes) {
-  throw TextTooLarge(name + ": the text has more than " +
-                     std::to_string(std::max<std::int64_t>(max_bytes / 1'000'000, 1)) +
+  throw TextTooLarge(name + ": the text has more than " + std::to_string(max_bytes / 1'000'000) +
                      " MB, which is all that fits the limit of memory where a text must be read as a whole; raise the "
                      "limit or split the file");
 }
 
 std::size_t max_columns(std::size_t memory_bytes) {
   constexpr std::size_t kBytesOfColumn = std::size_t{4} << 10;
-  return std::max<std::size_t>(memory_bytes / kBytesOfColumn, 16);
+  constexpr std::size_t kAlways = 256;
+  return std::max(memory_bytes / kBytesOfColumn, kAlways);
 }
 
 void refuse_many_columns(std::size_t columns, const std::string& name, const ReadOptions& options) {

@@ -238,18 +238,18 @@ std::vector<Query> queries_of_every_kind() {
           from().name("late").where("y > 1000").rank_by({low("x + y")}).limit(5000).select({"row", "x", "id"}),
           from().name("skyline").prefer({low("x"), high("y")}),
           from()
-              .name("skyline of groups")
+              .name("skyline-of-groups")
               .group_by({"id"})
               .aggregate({least("best", "x")})
               .prefer({low("best"), low("id")}),
           from()
-              .name("many groups")
+              .name("many-groups")
               .group_by({"id"})
               .aggregate({count("n"), least("best", "x"), mean})
               .rank_by({high("n"), low("id")})
               .limit(10),
-          from().name("all groups").group_by({"id"}).aggregate({count("n")}),
-          from().name("few groups").group_by({"band"}).aggregate({count("n"), mean}).rank_by({high("mean")}).limit(5),
+          from().name("all-groups").group_by({"id"}).aggregate({count("n")}),
+          from().name("few-groups").group_by({"band"}).aggregate({count("n"), mean}).rank_by({high("mean")}).limit(5),
           from().name("partitions").partition_by({"band"}).rank_by({low("x")}).limit(3)};
 }
 
@@ -287,7 +287,7 @@ TEST_F(SourceMemory, ATimeLimitChangesNoPlan) {
   for (const std::size_t limit : {std::size_t{0}, 12 * kBytesOfUnit}) {
     const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = limit});
     for (const Query& query : queries_of_every_kind()) {
-      if (query.name() == "all groups" || query.name() == "skyline of groups") continue;  // do not fit
+      if (query.name() == "all-groups" || query.name() == "skyline-of-groups") continue;  // do not fit
       EXPECT_EQ(to_string(engine.explain(query, source_, hour)), to_string(engine.explain(query, source_)));
       EXPECT_EQ(engine.run(query, source_, hour).plan.rules, engine.run(query, source_).plan.rules) << query.name();
     }
@@ -314,7 +314,7 @@ TEST_F(SourceMemory, ATimeLimitIsOneOnTheClockForAllParts) {
 TEST_F(SourceMemory, AStopAmongPartsIsACancelledQuery) {
   const SlowUnits source;
   for (const Query& query : queries_of_every_kind()) {
-    if (query.name() == "all groups" || query.name() == "skyline of groups") continue;  // do not fit
+    if (query.name() == "all-groups" || query.name() == "skyline-of-groups") continue;  // do not fit
     std::stop_source stop;
     const std::jthread stopping([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(150));

@@ -123,7 +123,8 @@ TEST(TimeLimit, CountsReading) {
   const TemporaryFolder folder;
   folder.write("rows.csv", "a,b\n" + repeated("123456,0.25\n", 3'000'000));
   const std::string statement = "SELECT a FROM '" + folder / "rows.csv" + "' ORDER BY a LIMIT 1";
-  for (const std::vector<std::string> options : {std::vector<std::string>{}, {"--memory-limit", "20MB"}}) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, std::vector<std::string>{"--memory-limit", "20MB"}}) {
     std::vector<std::string> limited = options;
     limited.insert(limited.end(), {"--timeout", "1ms"});
     const Outcome outcome = sql(statement, limited);

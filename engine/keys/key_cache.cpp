@@ -6,6 +6,10 @@
 namespace skyrank::exec {
 namespace {
 
+/// Entries are looked for one by one; with more of them, a batch of many queries would take time that grows with its
+/// square.
+constexpr std::size_t kMaxEntries = 256;
+
 bool same(const KeyedRows& a, const KeyedRows& b) {
   return !a.table.owner_before(b.table) && !b.table.owner_before(a.table) && a.rows == b.rows;
 }
@@ -35,7 +39,7 @@ void KeyCache::keep(const KeyedRows& of, const std::string& what, const Keys& ke
   const std::lock_guard lock(mutex_);
   drop_orphans();
   if (bytes > most || position(of, what) != entries_.end()) return;
-  while (bytes_ + bytes > most) drop(std::prev(entries_.end()));
+  while (bytes_ + bytes > most || entries_.size() >= kMaxEntries) drop(std::prev(entries_.end()));
   entries_.push_front({of, what, keys, bytes});
   bytes_ += bytes;
 }

@@ -59,15 +59,15 @@ class TextMemory : public ::testing::Test {
 };
 
 TEST_F(TextMemory, OfWhatIsDecompressedAFewBlocksAreThere) {
-  folder_.write("rows.csv", "a,b\n" + repeated("1,2\n", 40'000'000));
-  folder_.write("rows.jsonl", repeated("{\"a\":1}\n", 10'000'000));
+  folder_.write("rows.csv", "a,b\n" + repeated("1,2\n", 20'000'000));
+  folder_.write("rows.jsonl", repeated("{\"a\":1}\n", 5'000'000));
   for (const std::string name : {"rows.csv", "rows.jsonl"}) {
     gzip(name);
     const Outcome outcome = sql("SELECT a FROM '" + folder_ / (name + ".gz") + "' ORDER BY a LIMIT 1",
-                                {"--memory-limit", "100MB", "--format", "csv"});
+                                {"--memory-limit", "30MB", "--format", "csv"});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out, "a\n1\n");
-    EXPECT_LT(outcome.peak_bytes, 100 * kMegabyte + kProgram) << name;
+    EXPECT_LT(outcome.peak_bytes, 30 * kMegabyte + kProgram) << name;
   }
 }
 
@@ -111,8 +111,7 @@ TEST_F(TextMemory, ABatchKeepsNoMoreThanTheDefaultLimit) {
     const rlimit limit = {kSpace, kSpace};
     setrlimit(RLIMIT_AS, &limit);
   };
-  const Outcome outcome =
-      run_skyrank({"run", folder_.write("batch.yaml", batch), "--threads", "2", "--format", "csv"}, limited);
+  const Outcome outcome = run_skyrank({"run", folder_.write("batch.yaml", batch), "--threads", "2", "-q"}, limited);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_LT(outcome.peak_bytes, static_cast<std::int64_t>(kSpace));
 }
@@ -186,7 +185,7 @@ TEST(Exits, TellWhoseFaultItWas) {
   const std::string head = "version: 1\ntables: {t: {file: good.csv}}\nqueries:\n";
   std::vector<Exit> exits = {
       {"no command", {}, 2, "no command given"},
-      {"an unknown option", {"run", "--frobnicate"}, 2, "--frobnicate"},
+      {"an unknown option", {"algorithms", "--frobnicate"}, 2, "--frobnicate"},
       {"a missing batch", {"run", folder / "none.yaml"}, 2, "no such file"},
       {"bad YAML", batch("bad.yaml", "version: [1\n"), 2, "bad.yaml:"},
       {"an unknown key", batch("key.yaml", head + "  - {name: a, from: t, rank: {low: a}}\n"), 2, "key.yaml:4:"},
@@ -234,7 +233,9 @@ TEST(Exits, OfASignalWhileGroupsAreMadeFromBlocks) {
       };
       const Outcome outcome = sql(statement, {"--memory-limit", "30MB", "-q"}, options);
       killer.join();
-      EXPECT_THAT(outcome.status, AnyOf(0, 128 + signal)) << wait << " ms: " << outcome.err;
+      // The signal itself ends a process that has hardly begun.
+      const int status = outcome.signal == 0 ? outcome.status : 128 + outcome.signal;
+      EXPECT_THAT(status, AnyOf(0, 128 + signal)) << wait << " ms: " << outcome.err;
       EXPECT_THAT(outcome.err, Not(HasSubstr("unknown kind")));
     }
   }

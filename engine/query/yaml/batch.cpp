@@ -210,6 +210,20 @@ void read_document(const YamlDocument& document, Batch& batch) {
   });
 }
 
+/// The same of a text. Mistakes come in the order in which it is read.
+Batch read_as_far(std::string_view yaml, const std::string& source, const BatchLimits& limits,
+                  std::vector<QueryError>& mistakes) {
+  Batch batch;
+  try {
+    YamlDocument document(yaml, source, limits);
+    document.collect(mistakes);
+    document.attempt([&] { read_document(document, batch); });
+  } catch (const QueryError& mistake) {  // it is no YAML
+    mistakes.push_back(mistake);
+  }
+  return batch;
+}
+
 }  // namespace
 
 bool TableSource::operator==(const TableSource& other) const {
@@ -223,21 +237,14 @@ const Query& Batch::query(std::string_view name) const { return find_named(queri
 
 Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits) {
   std::vector<QueryError> mistakes;
-  Batch batch = parse_batch(yaml, source, limits, mistakes);
+  Batch batch = read_as_far(yaml, source, limits, mistakes);
   if (!mistakes.empty()) throw QueryError(mistakes.front());
   return batch;
 }
 
 Batch parse_batch(std::string_view yaml, const std::string& source, const BatchLimits& limits,
                   std::vector<QueryError>& mistakes) {
-  Batch batch;
-  try {
-    YamlDocument document(yaml, source, limits);
-    document.collect(mistakes);
-    document.attempt([&] { read_document(document, batch); });
-  } catch (const QueryError& mistake) {  // it is no YAML
-    mistakes.push_back(mistake);
-  }
+  Batch batch = read_as_far(yaml, source, limits, mistakes);
   std::ranges::stable_sort(mistakes, {}, [](const QueryError& mistake) {
     return std::pair(mistake.location().line, mistake.location().column);
   });
@@ -245,9 +252,8 @@ Batch parse_batch(std::string_view yaml, const std::string& source, const BatchL
 }
 
 Batch read_batch(const std::filesystem::path& file, const BatchLimits& limits) {
-  std::vector<QueryError> mistakes;
-  Batch batch = read_batch(file, limits, mistakes);
-  if (!mistakes.empty()) throw QueryError(mistakes.front());
+  Batch batch = parse_batch(read_text_file(file, limits.max_bytes), file.string(), limits);
+  batch.directory = file.parent_path();
   return batch;
 }
 

@@ -42,7 +42,7 @@ class QueryReader {
     read_preference_part();
     read_order();
     read_answer();
-    if (!good_) throw MistakesCollected{};  // which validating would take for others
+    if (!good_ || map_.has_unknown()) throw MistakesCollected{};  // which validating would take for others
     query_.validate();
     return std::move(query_);
   }
@@ -102,7 +102,7 @@ class QueryReader {
     });
     attempt([&] { query_.name(read_name()); });
     read_limits();
-    if (!good_) throw MistakesCollected{};
+    if (!good_ || map_.has_unknown()) throw MistakesCollected{};
     return std::move(query_);
   }
 

@@ -73,7 +73,7 @@ class SKYRANK_EXPORT Source {
   virtual std::optional<ZoneStatistics> zones(std::size_t unit, int column) const;
 };
 
-/// Returns the number of rows of all units.
+/// Returns the number of rows of all units. DataError where a unit, or all together, has none that 63 bits hold.
 SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
 
 /// Makes a placeholder for a column that is not read: `rows` equal values, which take no memory.

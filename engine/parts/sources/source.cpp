@@ -1,8 +1,8 @@
 #include <skyrank/source.hpp>
 
-#include <numeric>
 #include <utility>
 
+#include "engine/checked_size.hpp"
 #include "engine/operators/gather.hpp"
 
 namespace skyrank {
@@ -17,9 +17,11 @@ std::optional<ZoneStatistics> Source::zones(std::size_t, int) const { return std
 std::optional<Table> Source::table() const { return std::nullopt; }
 
 std::int64_t num_rows(const Source& source) {
-  std::int64_t rows = 0;
-  for (const SourceUnit& unit : source.units()) rows += unit.rows;
-  return rows;
+  std::size_t rows = 0;
+  for (const SourceUnit& unit : source.units()) {
+    rows = checked_add(rows, unit.rows, "the number of rows of all units of a source");
+  }
+  return static_cast<std::int64_t>(rows);
 }
 
 Column absent_column(std::string name, DataType type, std::int64_t rows) {

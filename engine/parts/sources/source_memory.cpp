@@ -1,6 +1,7 @@
 #include "engine/parts/sources/source_memory.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <skyrank/error.hpp>
@@ -10,17 +11,23 @@
 
 namespace skyrank::exec {
 
+std::size_t saturated_bytes(UInt128 bytes) {
+  constexpr std::size_t kMaxBytes = std::numeric_limits<std::size_t>::max() / 16;
+  return bytes < kMaxBytes ? static_cast<std::size_t>(bytes) : kMaxBytes;
+}
+
 std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows) {
-  constexpr double kOffset = 4;
-  constexpr double kValidity = 1.0 / 8;
-  const double stored =
-      static_cast<double>(source.bytes()) / std::max<double>(1, static_cast<double>(num_rows(source)));
-  double row = 0;
+  constexpr UInt128 kOffset = 4;
+  constexpr UInt128 kRowsOfByte = 8;  // of validity
+  const auto count = static_cast<UInt128>(rows);
+  const UInt128 stored = count * source.bytes() / static_cast<UInt128>(std::max<std::int64_t>(1, num_rows(source)));
+  UInt128 bytes = 0;
   for (const int column : columns) {
     const Type type = source.schema().column(column).type().type;
-    row += kValidity + (type == Type::string ? kOffset + stored : std::max(1, width_in_bytes(type)));
+    const auto width = static_cast<UInt128>(std::max(1, width_in_bytes(type)));
+    bytes += count / kRowsOfByte + (type == Type::string ? count * kOffset + stored : count * width);
   }
-  return static_cast<std::size_t>(row * static_cast<double>(rows));
+  return saturated_bytes(bytes);
 }
 
 SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes) {

@@ -8,6 +8,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/source.hpp>
 
+#include "engine/decimal.hpp"
 #include "kernels/common/memory.hpp"
 
 // Columns that are read of a source count on the engine's account, unlike tables that an application keeps: the engine
@@ -15,6 +16,10 @@
 namespace skyrank::exec {
 
 struct EngineState;
+
+/// Returns a number of bytes as a size that may be doubled some times without an overflow: more than any machine has,
+/// where the number is greater.
+std::size_t saturated_bytes(UInt128 bytes);
 
 /// Returns about how many bytes columns of a source take for so many rows. Texts are taken to be as long as the bytes
 /// of a row in storage.

@@ -237,8 +237,8 @@ class SourceRun {
   bool needs_parts(const ReadPlan& plan) const {
     if (!may_use_parts(plan)) return false;
     constexpr std::size_t kBytesToGroup = 32;  // a row, where no two are in one group
-    const std::size_t groups =
-        may_spill_groups(query_) ? kBytesToGroup * static_cast<std::size_t>(rows_of(source_, plan.units)) : 0;
+    const auto rows = static_cast<UInt128>(may_spill_groups(query_) ? rows_of(source_, plan.units) : 0);
+    const std::size_t groups = saturated_bytes(kBytesToGroup * rows);
     return 2 * bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)) + groups > state_.memory->left();
   }
 

@@ -1,5 +1,6 @@
 #include <skyrank/source.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/decimal.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/concatenate.hpp"
 
@@ -36,6 +38,7 @@ class UnitSource final : public Source {
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
       if (units_[unit].rows < 0) fail(unit, "is announced with " + std::to_string(units_[unit].rows) + " rows");
     }
+    static_cast<void>(num_rows(*this));
   }
 
   const Table& schema() const override { return schema_; }
@@ -141,10 +144,8 @@ class UnitRange final : public Source {
   const std::vector<SourceUnit>& units() const override { return units_; }
 
   std::uint64_t bytes() const override {
-    const auto all = static_cast<double>(num_rows(*source_));
-    if (all == 0) return 0;
-    return static_cast<std::uint64_t>(static_cast<double>(source_->bytes()) *
-                                      (static_cast<double>(num_rows(*this)) / all));
+    const auto all = static_cast<UInt128>(std::max<std::int64_t>(1, num_rows(*source_)));
+    return static_cast<std::uint64_t>(static_cast<UInt128>(num_rows(*this)) * source_->bytes() / all);
   }
 
   std::optional<UnitStatistics> statistics(int column) const override {

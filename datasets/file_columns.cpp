@@ -62,14 +62,6 @@ int index_of(const arrow::Schema& schema, const std::string& column, const Input
 
 ValuesPtr no_values(const TypePtr& type) { return std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type); }
 
-UnsupportedColumn not_text(const std::string& column, const arrow::ChunkedArray& bytes) {
-  const auto row = first_row_not_utf8(bytes);
-  return {
-      .name = column,
-      .type = bytes.type()->ToString(),
-      .reason = row ? "row " + std::to_string(*row) + " is not UTF-8 text" : "its dictionary is not all UTF-8 text"};
-}
-
 FileColumns read_columnar(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
                           bool rows, BytesRead on_read) {
   const auto schema = stored_schema(file);
@@ -88,7 +80,8 @@ FileColumns read_columnar(const InputFile& file, const std::vector<std::string>&
     ValuesPtr normal = read == nullptr ? no_values(normal_type(schema->field(indices[i])->type()))
                                        : normalise(read, file.name(), columns[i]);
     if (normal == nullptr) {
-      result.left_out.push_back(not_text(columns[i], *read));
+      result.left_out.push_back(
+          {.name = columns[i], .type = read->type()->ToString(), .reason = reason_against_text(*read).value_or("")});
       continue;
     }
     fields.push_back(arrow::field(columns[i], normal->type()));

@@ -147,16 +147,6 @@ void find_integer(const arrow::ChunkedArray& values, Look look) {
   }
 }
 
-bool is_bytes(const arrow::DataType& type) {
-  switch (type.id()) {
-    case arrow::Type::BINARY:
-    case arrow::Type::LARGE_BINARY:
-    case arrow::Type::BINARY_VIEW: return true;
-    case arrow::Type::DICTIONARY: return is_bytes(*static_cast<const arrow::DictionaryType&>(type).value_type());
-    default: return false;
-  }
-}
-
 // The type of bytes that lie in memory as strings of `type` do; null for other types.
 TypePtr bytes_type(const arrow::DataType& type) {
   switch (type.id()) {
@@ -294,6 +284,16 @@ bool is_exact(T value) {
 
 }  // namespace
 
+bool is_bytes(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::BINARY_VIEW: return true;
+    case arrow::Type::DICTIONARY: return is_bytes(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    default: return false;
+  }
+}
+
 const arrow::DataType& type_of_values(const arrow::DataType& type) {
   if (type.id() != arrow::Type::DICTIONARY) return type;
   return *static_cast<const arrow::DictionaryType&>(type).value_type();
@@ -408,6 +408,13 @@ std::optional<std::int64_t> first_row_not_utf8(const arrow::ChunkedArray& values
     rows_before += chunk->length();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> reason_against_text(const arrow::ChunkedArray& bytes, std::int64_t first_row) {
+  if (is_all_utf8(bytes)) return std::nullopt;
+  const auto row = first_row_not_utf8(bytes);
+  return row ? "row " + std::to_string(first_row + *row) + " is not UTF-8 text"
+             : "its dictionary is not all UTF-8 text";
 }
 
 void refuse_type(const std::string& file, const UnsupportedColumn& column) {

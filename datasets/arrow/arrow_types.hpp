@@ -17,6 +17,9 @@ namespace skyrank::datasets {
 /// UTC either way). Null where there is none.
 std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
 
+/// Returns true for a type of bytes, or of a dictionary of bytes.
+bool is_bytes(const arrow::DataType& type);
+
 /// Returns the type of a column's values: of a dictionary that of its entries, otherwise the type itself.
 const arrow::DataType& type_of_values(const arrow::DataType& type);
 
@@ -36,6 +39,10 @@ std::shared_ptr<arrow::DataType> common_type(const std::shared_ptr<arrow::DataTy
 /// Returns the row of the first value of a column of strings or bytes that is not UTF-8, NULLs aside; nothing where
 /// there is none. Offsets and indices must lie inside.
 std::optional<std::int64_t> first_row_not_utf8(const arrow::ChunkedArray& values);
+
+/// Returns why a column of bytes, whose first row is `first_row`, is no text: the row, or the dictionary, that is not
+/// UTF-8. Nothing where all of it is. Offsets and indices must lie inside.
+std::optional<std::string> reason_against_text(const arrow::ChunkedArray& bytes, std::int64_t first_row = 0);
 
 /// Values as another type, exactly; DataError names file, column and the value that does not fit.
 std::shared_ptr<arrow::ChunkedArray> convert(const std::shared_ptr<arrow::ChunkedArray>& values,

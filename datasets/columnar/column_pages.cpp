@@ -59,45 +59,45 @@ class SnappyPages final : public parquet::PageReader {
 
  private:
   PagePtr decompressed(const parquet::DictionaryPage& page) {
-    return std::make_shared<parquet::DictionaryPage>(decompress(page, 0), page.num_values(), page.encoding(),
+    return std::make_shared<parquet::DictionaryPage>(decompress(page, 0, {}), page.num_values(), page.encoding(),
                                                      page.is_sorted());
   }
 
   PagePtr decompressed(const parquet::DataPageV1& page) {
-    return std::make_shared<parquet::DataPageV1>(checked(decompress(page, 0), page), page.num_values(), page.encoding(),
-                                                 page.definition_level_encoding(), page.repetition_level_encoding(),
-                                                 page.uncompressed_size(), page.statistics());
+    return std::make_shared<parquet::DataPageV1>(decompress(page, 0, page.uncompressed_size()), page.num_values(),
+                                                 page.encoding(), page.definition_level_encoding(),
+                                                 page.repetition_level_encoding(), page.uncompressed_size(),
+                                                 page.statistics());
   }
 
   PagePtr decompressed(const parquet::DataPageV2& page) {
     const std::int64_t levels =
         std::int64_t{page.definition_levels_byte_length()} + page.repetition_levels_byte_length();
     return std::make_shared<parquet::DataPageV2>(
-        checked(decompress(page, levels), page), page.num_values(), page.num_nulls(), page.num_rows(), page.encoding(),
-        page.definition_levels_byte_length(), page.repetition_levels_byte_length(), page.uncompressed_size(),
-        page.is_compressed(), page.statistics());
+        decompress(page, levels, page.uncompressed_size()), page.num_values(), page.num_nulls(), page.num_rows(),
+        page.encoding(), page.definition_levels_byte_length(), page.repetition_levels_byte_length(),
+        page.uncompressed_size(), page.is_compressed(), page.statistics());
   }
 
   /// Decompresses what follows the first `levels` bytes of a page, which are not compressed. A page without values, all
-  /// of them NULL, may have nothing there.
-  BufferPtr decompress(const parquet::Page& page, std::int64_t levels) {
+  /// of them NULL, may have nothing there. `size` is that of the whole page, where its header tells it.
+  BufferPtr decompress(const parquet::Page& page, std::int64_t levels, std::optional<std::int64_t> size) {
     if (levels < 0 || levels > page.size()) damaged();
     const std::span values(page.data() + levels, static_cast<std::size_t>(page.size() - levels));
     const auto length = values.empty() ? std::optional(0U) : snappy_size(values);
-    if (!length) damaged();
-    PARQUET_THROW_NOT_OK(buffer_->Resize(levels + std::int64_t{*length}, /*shrink_to_fit=*/false));
+    if (!length || *length > kMaxExpansion * values.size()) damaged();
+    const std::int64_t bytes = levels + std::int64_t{*length};
+    if (size && bytes != *size) damaged();
+    PARQUET_THROW_NOT_OK(buffer_->Resize(bytes, /*shrink_to_fit=*/false));
     std::uint8_t* const out = buffer_->mutable_data();
     if (levels > 0) std::memcpy(out, page.data(), static_cast<std::size_t>(levels));
     if (!values.empty() && !snappy_decompress(values, {out + levels, *length})) damaged();
     return buffer_;
   }
 
-  static BufferPtr checked(BufferPtr values, const parquet::DataPage& page) {
-    if (values->size() != page.uncompressed_size()) damaged();
-    return values;
-  }
-
   [[noreturn]] static void damaged() { throw parquet::ParquetException("a page is no data of Snappy, or cut short"); }
+
+  static constexpr std::size_t kMaxExpansion = 22;  // copies of 64 bytes take 3
 
   std::unique_ptr<parquet::PageReader> stored_;
   std::shared_ptr<arrow::ResizableBuffer> buffer_;

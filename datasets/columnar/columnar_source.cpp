@@ -23,64 +23,91 @@ using TypePtr = std::shared_ptr<arrow::DataType>;
 using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
-bool is_bytes(const TypePtr& type) {
-  const TypePtr values =
-      type->id() == arrow::Type::DICTIONARY ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
-  return arrow::is_binary_like(values->id())
-             ? !arrow::is_string(values->id())
-             : values->id() == arrow::Type::LARGE_BINARY || values->id() == arrow::Type::BINARY_VIEW ||
-                   values->id() == arrow::Type::FIXED_SIZE_BINARY;
+UnsupportedColumn unsupported_column(const arrow::Field& field, std::string reason = {}) {
+  return {.name = field.name(), .type = field.type()->ToString(), .reason = std::move(reason)};
 }
 
-/// Fields of the columns that are read, in the order of the columns; nothing where `read` is to say what is wrong.
-std::optional<std::vector<int>> fields_of(const arrow::Schema& schema, const ReadOptions& options) {
-  if (options.columns && !options.skip_unsupported) {
-    for (const std::string& name : *options.columns) {
-      const auto field = schema.GetFieldByName(name);
-      if (field == nullptr || normal_type(field->type()) == nullptr) return std::nullopt;
-    }
-  }
-  std::vector<std::string> names = options.columns ? *options.columns : schema.field_names();
+/// Fields of a file that are read, and those that cannot be.
+struct ChosenFields {
   std::vector<int> fields;
+  std::vector<UnsupportedColumn> unsupported;
+};
+
+/// Fields of the columns that are read, in the order of the columns; nothing where `read` is to say what is wrong.
+std::optional<ChosenFields> fields_of(const arrow::Schema& schema, const ReadOptions& options, const std::string& file,
+                                      const TextSample& sample) {
+  const bool is_demanded = options.columns && !options.skip_unsupported;
+  std::vector<std::string> names = options.columns ? *options.columns : schema.field_names();
+  ChosenFields chosen;
+  for (const auto& field : schema.fields()) {
+    if (normal_type(field->type()) == nullptr) chosen.unsupported.push_back(unsupported_column(*field));
+  }
   for (const std::string& name : names) {
     const std::vector<int> indices = schema.GetAllFieldIndices(name);
     if (indices.size() != 1) return std::nullopt;
-    const TypePtr& type = schema.field(indices.front())->type();
-    if (is_bytes(type)) return std::nullopt;
-    if (normal_type(type) != nullptr) fields.push_back(indices.front());
+    const arrow::Field& field = *schema.field(indices.front());
+    if (normal_type(field.type()) == nullptr) {
+      if (is_demanded) return std::nullopt;
+      continue;
+    }
+    const auto reason = is_bytes(*field.type()) ? sample(indices.front()) : std::nullopt;
+    if (!reason) {
+      chosen.fields.push_back(indices.front());
+      continue;
+    }
+    UnsupportedColumn no_text = unsupported_column(field, *reason);
+    if (is_demanded) refuse_type(file, no_text);
+    chosen.unsupported.push_back(std::move(no_text));
   }
   // Columns are read in the order of the file.
-  if (!std::is_sorted(fields.begin(), fields.end())) return std::nullopt;
-  return fields;
+  if (!std::is_sorted(chosen.fields.begin(), chosen.fields.end())) return std::nullopt;
+  return chosen;
 }
 
-Table empty_table(const arrow::Schema& schema, const std::vector<int>& fields, const std::string& file) {
-  std::vector<UnsupportedColumn> unsupported;
-  for (const auto& field : schema.fields()) {
-    if (normal_type(field->type()) == nullptr) {
-      unsupported.push_back({.name = field->name(), .type = field->type()->ToString()});
-    }
-  }
-  if (fields.empty()) return Table::with_rows(0).with_unsupported(std::move(unsupported));
+Table empty_table(const arrow::Schema& schema, ChosenFields& chosen, const std::string& file) {
+  if (chosen.fields.empty()) return Table::with_rows(0).with_unsupported(std::move(chosen.unsupported));
   arrow::FieldVector named;
   std::vector<ValuesPtr> values;
-  for (const int field : fields) {
+  for (const int field : chosen.fields) {
     const TypePtr type = normal_type(schema.field(field)->type());
     named.push_back(arrow::field(schema.field(field)->name(), type));
     values.push_back(std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, type));
   }
   return to_skyrank(arrow::Table::Make(arrow::schema(std::move(named)), std::move(values), 0), file)
-      .with_unsupported(std::move(unsupported));
+      .with_unsupported(std::move(chosen.unsupported));
+}
+
+/// Returns values in their normal type. Bytes were taken for text by a sample, and all have to be.
+ValuesPtr normal_values(const ValuesPtr& values, const std::string& file, const std::string& name) {
+  ValuesPtr normal = normalise(values, file, name);
+  if (normal != nullptr) return normal;
+  refuse_type(file, {.name = name,
+                     .type = values->type()->ToString(),
+                     .reason = "some of its values are not UTF-8 text, though those that were looked at first are"});
 }
 
 }  // namespace
 
 std::optional<SourceFields> source_fields(const arrow::Schema& schema, const ReadOptions& options,
-                                          const std::string& file) {
-  auto fields = fields_of(schema, options);
-  if (!fields) return std::nullopt;
-  Table table = empty_table(schema, *fields, file);
-  return SourceFields{*std::move(fields), std::move(table)};
+                                          const std::string& file, const TextSample& sample) {
+  auto chosen = fields_of(schema, options, file, sample);
+  if (!chosen) return std::nullopt;
+  Table table = empty_table(schema, *chosen, file);
+  return SourceFields{std::move(chosen->fields), std::move(table)};
+}
+
+std::optional<std::string> reason_against_text(std::span<const FileUnit> units, const SampleReader& read) {
+  constexpr std::int64_t kSampleRows = 1000;
+  std::int64_t first_row = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const bool is_looked_at = i == 0 || i == units.size() / 2 || i + 1 == units.size();
+    if (is_looked_at && units[i].rows > 0) {
+      const ValuesPtr values = read(units[i], std::min(units[i].rows, kSampleRows));
+      if (auto reason = reason_against_text(*values, first_row)) return reason;
+    }
+    first_row += units[i].rows;
+  }
+  return std::nullopt;
 }
 
 /// Counts the bytes that are read, from any thread.
@@ -154,9 +181,11 @@ SourceRows ColumnarSource::read_rows(std::span<const RowId> rows, std::span<cons
     const auto count = static_cast<std::int64_t>(rows.size());
     for (const Column& column : columns_.schema.columns())
       all.push_back(absent_column(column.name(), column.type(), count));
-    const std::vector<RowsOfUnit> parts = by_unit(rows);
-    for (const int column : columns) {
-      all[static_cast<std::size_t>(column)] = read_column(parts, column, meter);
+    std::vector<std::vector<UnitValues>> parts = read_parts(by_unit(rows), columns, meter);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::vector<UnitValues> values;
+      for (std::vector<UnitValues>& part : parts) values.push_back(std::move(part[i]));
+      all[static_cast<std::size_t>(columns[i])] = chosen(values, columns[i]);
     }
     return all.empty() ? Table::with_rows(count) : Table(std::move(all));
   });
@@ -213,7 +242,7 @@ TablePtr ColumnarSource::read_file(std::size_t f, const Selection& selection, Me
   arrow::FieldVector named;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string& name = stored_->field(fields[i])->name();
-    values.push_back(normalise(stored->column(static_cast<int>(i)), files_[f].name, name));
+    values.push_back(normal_values(stored->column(static_cast<int>(i)), files_[f].name, name));
     named.push_back(arrow::field(name, values.back()->type()));
   }
   return arrow::Table::Make(arrow::schema(std::move(named)), std::move(values), stored->num_rows());
@@ -254,10 +283,12 @@ std::vector<ColumnarSource::RowsOfUnit> ColumnarSource::by_unit(std::span<const 
   return parts;
 }
 
-Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int column, Meter& meter) const {
-  const int field = columns_.fields[static_cast<std::size_t>(column)];
-  const std::string& name = columns_.schema.column(column).name();
-  std::vector<UnitValues> values(parts.size());
+/// The values of columns in some rows, by unit. A unit's file is opened once for all columns.
+std::vector<std::vector<UnitValues>> ColumnarSource::read_parts(const std::vector<RowsOfUnit>& parts,
+                                                                std::span<const int> columns, Meter& meter) const {
+  std::vector<int> fields;
+  for (const int column : columns) fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
+  std::vector<std::vector<UnitValues>> values(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
   const std::stop_token stop = exec::current_stop();
   const auto read_part = [&](int i) {
@@ -266,7 +297,7 @@ Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int col
     const FileUnit& unit = places_[parts[part].unit];
     try {
       values[part] = with_file(unit.file, meter, [&](const ColumnarFile& file) {
-        return read_values(unit.file, file, unit.index, field, parts[part].rows);
+        return read_values(unit.file, file, unit.index, fields, parts[part].rows);
       });
     } catch (...) {
       failures[part] = std::current_exception();
@@ -278,18 +309,19 @@ Column ColumnarSource::read_column(const std::vector<RowsOfUnit>& parts, int col
   for (const std::exception_ptr& failure : failures) {
     if (failure != nullptr) std::rethrow_exception(failure);
   }
-  return chosen(values, name);
+  return values;
 }
 
 /// The chosen values of units, in their order.
-Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, const std::string& name) const {
-  if (parts.empty()) return columns_.schema.column(name);
+Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, int column) const {
+  if (parts.empty()) return columns_.schema.column(column);
+  const std::string& name = columns_.schema.column(column).name();
   arrow::ArrayVector chunks;
   for (const UnitValues& part : parts) {
     chunks.insert(chunks.end(), part.values->chunks().begin(), part.values->chunks().end());
   }
   const std::string& file = files_.front().name;
-  const ValuesPtr normal = normalise(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
+  const ValuesPtr normal = normal_values(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
   Column values = to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
   if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;

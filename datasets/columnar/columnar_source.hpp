@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,10 +45,20 @@ struct SourceFields {
   Table schema;             ///< without rows
 };
 
-/// Returns the fields of `options.columns` (all, if there are none) of a file. Nothing where which columns there are
-/// depends on their values (columns of bytes), or where `read` refuses the columns, which it then says.
+/// Returns why the values of a field of bytes are no text, judged by some of them; nothing where they are.
+using TextSample = std::function<std::optional<std::string>(int field)>;
+
+/// Returns the fields of `options.columns` (all, if there are none) of a file. Columns of bytes that are no text are
+/// left out, or refused by a DataError where they are asked for by name. Nothing where `read` refuses the columns,
+/// which it then says.
 std::optional<SourceFields> source_fields(const arrow::Schema& schema, const ReadOptions& options,
-                                          const std::string& file);
+                                          const std::string& file, const TextSample& sample);
+
+/// Reads the first `rows` values of a field in a unit, or more, and checks that they lie inside their memory.
+using SampleReader = std::function<std::shared_ptr<arrow::ChunkedArray>(const FileUnit& unit, std::int64_t rows)>;
+
+/// Returns why a field of bytes is no text: looks at the first rows of the first, the middle and the last unit.
+std::optional<std::string> reason_against_text(std::span<const FileUnit> units, const SampleReader& read);
 
 /// A source over files of one format and one schema. Subclasses read units of one file.
 class ColumnarSource : public FilesSource {
@@ -89,9 +100,10 @@ class ColumnarSource : public FilesSource {
   /// Reads fields of some units of file `f`, one after the other.
   virtual std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& file,
                                                    const Selection& selection) const = 0;
-  /// Reads values of one field of a unit; `rows` are counted within the unit and ascend.
-  virtual UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,
-                                 std::span<const std::int64_t> rows) const = 0;
+  /// Reads values of fields of a unit, which ascend; so do `rows`, which are counted within the unit.
+  virtual std::vector<UnitValues> read_values(std::size_t f, const ColumnarFile& file, int unit,
+                                              std::span<const int> fields,
+                                              std::span<const std::int64_t> rows) const = 0;
 
   template <class Read>
   SourceRows counted(const Read& read) const;
@@ -100,8 +112,9 @@ class ColumnarSource : public FilesSource {
   std::shared_ptr<arrow::Table> read_file(std::size_t f, const Selection& selection, Meter& meter) const;
   Table in_schema(const std::vector<std::shared_ptr<arrow::Table>>& tables, std::span<const int> columns) const;
   std::vector<RowsOfUnit> by_unit(std::span<const RowId> rows) const;
-  Column read_column(const std::vector<RowsOfUnit>& parts, int column, Meter& meter) const;
-  Column chosen(const std::vector<UnitValues>& parts, const std::string& name) const;
+  std::vector<std::vector<UnitValues>> read_parts(const std::vector<RowsOfUnit>& parts, std::span<const int> columns,
+                                                  Meter& meter) const;
+  Column chosen(const std::vector<UnitValues>& parts, int column) const;
 
   std::vector<TableFile> files_;
   std::shared_ptr<arrow::Schema> stored_;

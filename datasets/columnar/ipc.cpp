@@ -7,12 +7,15 @@
 #include <arrow/type.h>
 
 #include <cstring>
+#include <limits>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
 
+#include "datasets/arrow/arrow_schema.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
+#include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -82,6 +85,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file.input, options));
     ARROW_ASSIGN_OR_RAISE(table, reader->ToTable());
   }
+  ARROW_RETURN_NOT_OK(table->Validate());
   return indices.empty() ? table->SelectColumns({}) : table;
 }
 
@@ -96,6 +100,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_batches(const ColumnarFile& fi
   arrow::RecordBatchVector read;
   for (const int batch : batches) {
     ARROW_ASSIGN_OR_RAISE(auto one, reader->ReadRecordBatch(batch));
+    ARROW_RETURN_NOT_OK(one->Validate());
     read.push_back(std::move(one));
   }
   ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches(read));
@@ -121,60 +126,71 @@ arrow::Result<std::optional<IpcFileInfo>> read_info(const ColumnarFile& file) {
   IpcFileInfo info{reader->schema(), {}, 0};
   constexpr std::int64_t kPrefix = 8;  // a mark of 4 bytes, and the size of the metadata in 4
   const auto batches = static_cast<std::size_t>(reader->num_record_batches());
-  for (std::int64_t position = kPrefix; info.batch_rows.size() < batches;) {
-    ARROW_ASSIGN_OR_RAISE(const auto prefix, file.input->ReadAt(position, kPrefix));
+  for (std::size_t position = kPrefix; info.batch_rows.size() < batches;) {
+    ARROW_ASSIGN_OR_RAISE(const auto prefix, file.input->ReadAt(static_cast<std::int64_t>(position), kPrefix));
     if (prefix->size() < kPrefix || load<std::uint32_t>(prefix->data()) != 0xFFFFFFFF) return std::nullopt;
-    const std::int64_t size = load<std::int32_t>(prefix->data() + 4);
-    if (size <= 0) return std::nullopt;
-    ARROW_ASSIGN_OR_RAISE(auto metadata, file.input->ReadAt(position + kPrefix, size));
+    position += kPrefix;
+    const std::size_t size =
+        checked_count(load<std::int32_t>(prefix->data() + 4), file.size - position, "the size of a message");
+    if (size == 0) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(auto metadata,
+                          file.input->ReadAt(static_cast<std::int64_t>(position), static_cast<std::int64_t>(size)));
+    position += size;
     ARROW_ASSIGN_OR_RAISE(const auto message, arrow::ipc::Message::Open(std::move(metadata), nullptr));
-    const std::int64_t body = message->body_length();
-    if (body < 0 || std::cmp_greater(body, file.size)) return std::nullopt;
+    const std::size_t body =
+        checked_count(message->body_length(), file.size - position, "the size of a message's values");
     if (message->type() == arrow::ipc::MessageType::RECORD_BATCH) {
-      info.batch_rows.push_back(rows_of(message->header()));
-      info.bytes += static_cast<std::uint64_t>(body);
+      const std::string what = "the number of rows of record batch " + std::to_string(info.batch_rows.size());
+      const std::int64_t rows = rows_of(message->header());
+      info.batch_rows.push_back(
+          static_cast<std::int64_t>(checked_count(rows, std::numeric_limits<std::int64_t>::max(), what)));
+      info.bytes = checked_add(info.bytes, body, "the size of all record batches");
     }
-    position += kPrefix + size + body;
+    position += body;
   }
   return info;
+}
+
+/// Runs `read`, and puts the name of the file before what is wrong with it.
+template <class Read>
+auto guarded(const ColumnarFile& file, const Read& read) {
+  const MemoryReserve reserve;
+  auto result = [&] {
+    try {
+      return read();
+    } catch (const DataError& error) {
+      throw DataError(file.name + ": " + kWhat + ": " + error.message());
+    }
+  }();
+  check(result.status(), file.name, kWhat);
+  reserve.check();
+  return *std::move(result);
 }
 
 }  // namespace
 
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file) {
-  const MemoryReserve reserve;
   refuse_feather1(file);
-  auto schema = read_schema(file);
-  check(schema.status(), file.name, kWhat);
-  reserve.check();
-  return *std::move(schema);
+  auto schema = guarded(file, [&] { return read_schema(file); });
+  check_schema(*schema, file.name);
+  return schema;
 }
 
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
-  const MemoryReserve reserve;
   refuse_feather1(file);
-  auto table = read_table(file, indices, threads);
-  check(table.status(), file.name, kWhat);
-  reserve.check();
-  return *std::move(table);
+  return guarded(file, [&] { return read_table(file, indices, threads); });
 }
 
 std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file) {
-  const MemoryReserve reserve;
   refuse_feather1(file);
-  auto info = read_info(file);
-  check(info.status(), file.name, kWhat);
-  reserve.check();
-  return *std::move(info);
+  auto info = guarded(file, [&] { return read_info(file); });
+  if (info) check_schema(*info->schema, file.name);
+  return info;
 }
 
 std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,
                                           const std::vector<int>& indices, bool threads) {
-  const MemoryReserve reserve;
-  auto table = read_batches(file, batches, indices, threads);
-  check(table.status(), file.name, kWhat);
-  reserve.check();
-  return *std::move(table);
+  return guarded(file, [&] { return read_batches(file, batches, indices, threads); });
 }
 
 }  // namespace skyrank::datasets

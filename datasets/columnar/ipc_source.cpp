@@ -8,6 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "datasets/input/input.hpp"
+#include "engine/checked_size.hpp"
+
 namespace skyrank::datasets {
 namespace {
 
@@ -40,10 +43,16 @@ class IpcSource final : public ColumnarSource {
                     std::to_string(table->num_rows()) + " rows, but announce " + std::to_string(rows));
   }
 
-  UnitValues read_values(std::size_t f, const ColumnarFile& stored, int batch, int field,
-                         std::span<const std::int64_t> rows) const override {
-    const Selection selection{.units = {batch}, .fields = {field}, .is_one_unit = true, .threads = false};
-    return {read_units(f, stored, selection)->column(0), std::vector(rows.begin(), rows.end())};
+  std::vector<UnitValues> read_values(std::size_t f, const ColumnarFile& stored, int batch, std::span<const int> fields,
+                                      std::span<const std::int64_t> rows) const override {
+    const Selection selection{
+        .units = {batch}, .fields = {fields.begin(), fields.end()}, .is_one_unit = true, .threads = false};
+    std::vector<UnitValues> values;
+    const auto table = read_units(f, stored, selection);
+    for (const auto& column : table->columns()) {
+      values.push_back({column, std::vector(rows.begin(), rows.end())});
+    }
+    return values;
   }
 
   BatchRows rows_;
@@ -54,7 +63,7 @@ class IpcSource final : public ColumnarSource {
 std::shared_ptr<const ColumnarSource> ipc_source(std::vector<TableFile> files, const ReadOptions& options) {
   std::shared_ptr<arrow::Schema> stored;
   BatchRows rows;
-  std::uint64_t bytes = 0;
+  std::size_t bytes = 0;
   for (const TableFile& file : files) {
     DataFile& data = *file.data;
     const auto info = ipc_info({data.reader({}), data.size(), file.name});
@@ -64,9 +73,20 @@ std::shared_ptr<const ColumnarSource> ipc_source(std::vector<TableFile> files, c
     if (stored == nullptr) stored = info->schema;
     if (!info->schema->Equals(*stored, /*check_metadata=*/false)) return nullptr;
     rows.push_back(info->batch_rows);
-    bytes += info->bytes;
+    bytes = checked_add(bytes, info->bytes, "the size of all files");
   }
-  auto columns = source_fields(*stored, options, files.front().name);
+  const auto sample = [&](int field) {
+    return reason_against_text(units_of(rows), [&](const FileUnit& unit, std::int64_t) {
+      const TableFile& file = files[unit.file];
+      const ColumnarFile stored_in{file.data->reader({}), file.data->size(), file.name};
+      const auto read = ipc_batches(stored_in, {unit.index}, {field}, false)->column(0);
+      check(read->ValidateFull(), file.name, "damaged: column '" + stored->field(field)->name() + "'");
+      file.data->check_unchanged();
+      if (files.size() > 1) file.data->close();
+      return read;
+    });
+  };
+  auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
   return std::make_shared<IpcSource>(std::move(files), std::move(stored), *std::move(columns), std::move(rows), bytes,
                                      options);

@@ -29,6 +29,7 @@
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/flat_column.hpp"
 #include "datasets/columnar/int96.hpp"
+#include "datasets/columnar/parquet_errors.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -329,38 +330,51 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
   WantedRows& rows_;
 };
 
-arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read(const ColumnarFile& file,
-                                                         const std::shared_ptr<parquet::FileMetaData>& metadata,
-                                                         int row_group, int field, WantedRows& rows) {
-  arrow::MemoryPool* pool = decoding_pool(file.size);
-  const parquet::ReaderProperties properties(pool);
-  auto whole = parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata);
-  auto filtered = std::make_unique<parquet::ParquetFileReader>();
-  filtered->Open(std::make_unique<FileOfRowGroups>(std::move(whole), [&, properties](int i) {
-    return std::make_unique<FilteredRowGroup>(file.input, metadata, properties, i, rows);
-  }));
+/// Reads columns of a row group, some pages of each. What Arrow makes of all columns of the file is made once.
+class FilteredColumns {
+ public:
+  FilteredColumns(const ColumnarFile& file, const MetadataPtr& metadata, int row_group)
+      : file_(file), metadata_(metadata), row_group_(row_group), pool_(decoding_pool(file.size)) {
+    const parquet::ReaderProperties properties(pool_);
+    auto whole = parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata);
+    auto filtered = std::make_unique<parquet::ParquetFileReader>();
+    filtered->Open(std::make_unique<FileOfRowGroups>(std::move(whole), [this, properties](int i) {
+      return std::make_unique<FilteredRowGroup>(file_.input, metadata_, properties, i, *rows_);
+    }));
 #if ARROW_VERSION_MAJOR >= 23
-  ARROW_ASSIGN_OR_RAISE(const auto reader, parquet::arrow::FileReader::Make(pool, std::move(filtered)));
+    PARQUET_ASSIGN_OR_THROW(reader_, parquet::arrow::FileReader::Make(pool_, std::move(filtered)));
 #else
-  std::unique_ptr<parquet::arrow::FileReader> reader;
-  ARROW_RETURN_NOT_OK(parquet::arrow::FileReader::Make(pool, std::move(filtered), &reader));
+    PARQUET_THROW_NOT_OK(parquet::arrow::FileReader::Make(pool_, std::move(filtered), &reader_));
 #endif
-  // All rows are looked at, as the pages that are not wanted are part of the answer elsewhere.
-  const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
-  parquet::ParquetFileReader all_pages;
-  all_pages.Open(with_checked_pages(parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata),
-                                    file.input, properties));
-  refuse_wide_int96(file, all_pages, {row_group}, {leaf});
-  const auto& type = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).field->type();
-  if (is_flat_number(*type, *metadata->schema()->Column(leaf))) {
-    return std::make_shared<arrow::ChunkedArray>(
-        read_flat_numbers(*reader->parquet_reader()->RowGroup(row_group), leaf, type, pool));
+    all_pages_.Open(with_checked_pages(parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata),
+                                       file.input, properties));
   }
-  std::shared_ptr<arrow::ChunkedArray> values;
-  // Arrow counts top-level fields here, and leaves elsewhere.
-  ARROW_RETURN_NOT_OK(reader->RowGroup(row_group)->Column(field)->Read(&values));
-  return values;
-}
+
+  std::shared_ptr<arrow::ChunkedArray> read(int field, WantedRows& rows) {
+    rows_ = &rows;
+    const auto& stored = reader_->manifest().schema_fields.at(static_cast<std::size_t>(field));
+    // All rows are looked at, as the pages that are not wanted are part of the answer elsewhere.
+    refuse_wide_int96(file_, all_pages_, {row_group_}, {stored.column_index});
+    const auto& type = stored.field->type();
+    if (is_flat_number(*type, *metadata_->schema()->Column(stored.column_index))) {
+      return std::make_shared<arrow::ChunkedArray>(
+          read_flat_numbers(*reader_->parquet_reader()->RowGroup(row_group_), stored.column_index, type, pool_));
+    }
+    std::shared_ptr<arrow::ChunkedArray> values;
+    // Arrow counts top-level fields here, and leaves elsewhere.
+    PARQUET_THROW_NOT_OK(reader_->RowGroup(row_group_)->Column(field)->Read(&values));
+    return values;
+  }
+
+ private:
+  const ColumnarFile& file_;
+  const MetadataPtr& metadata_;
+  int row_group_;
+  arrow::MemoryPool* pool_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  parquet::ParquetFileReader all_pages_;
+  WantedRows* rows_ = nullptr;  // of the column that is being read
+};
 
 /// Calls see(page) for the data pages of a column chunk, of which the headers alone are read. Returns false if it did
 /// so for one of them, which is the last then.
@@ -454,25 +468,24 @@ std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
   }
 }
 
-UnitValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
-                      int field, std::span<const std::int64_t> rows) {
-  constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
-  WantedRows wanted(rows);
-  const auto values = [&]() -> arrow::Result<std::shared_ptr<arrow::ChunkedArray>> {
-    try {
-      return read(file, metadata, row_group, field, wanted);
-    } catch (const parquet::ParquetException& error) {
-      return arrow::Status::Invalid(error.what());
+std::vector<UnitValues> read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                   int row_group, std::span<const int> fields, std::span<const std::int64_t> rows) {
+  return with_parquet_errors(file.name, [&] {
+    FilteredColumns columns(file, metadata, row_group);
+    std::vector<UnitValues> values;
+    for (const int field : fields) {
+      const std::string& name = metadata->schema()->group_node()->field(field)->name();
+      WantedRows wanted(rows);
+      auto read = in_chunk(row_group, name, [&] { return columns.read(field, wanted); });
+      const bool is_whole = wanted.total() == metadata->RowGroup(row_group)->num_rows();
+      if (wanted.found() != rows.size() || !is_whole || read->length() != wanted.kept()) {
+        throw DataError(file.name + ": " + kDamagedParquet + ": column '" + name + "' of row group " +
+                        std::to_string(row_group) + ": pages do not have the rows that the file's metadata names");
+      }
+      values.push_back({std::move(read), wanted.places()});
     }
-  }();
-  check(values.status(), file.name, kWhat);
-  if (wanted.found() != rows.size() || wanted.total() != metadata->RowGroup(row_group)->num_rows() ||
-      (*values)->length() != wanted.kept()) {
-    throw DataError(file.name + ": " + kWhat + ": column '" + metadata->schema()->group_node()->field(field)->name() +
-                    "' of row group " + std::to_string(row_group) +
-                    ": pages do not have the rows that the file's metadata names");
-  }
-  return {*values, wanted.places()};
+    return values;
+  });
 }
 
 }  // namespace skyrank::datasets

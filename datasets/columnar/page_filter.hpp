@@ -32,10 +32,10 @@ std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
                                            const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
                                            int leaf, const std::shared_ptr<arrow::DataType>& type);
 
-/// Reads the pages of a column chunk that hold one of `rows`, which are ascending and counted within the row group. Of
-/// all other pages only the headers are read. `field` is a top-level field that is not nested. DataError where the file
-/// is damaged.
-UnitValues read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata, int row_group,
-                      int field, std::span<const std::int64_t> rows);
+/// Reads the pages of the chunks of some columns that hold one of `rows`, which are ascending and counted within the
+/// row group. Of all other pages only the headers are read. `fields` are top-level fields that are not nested.
+/// DataError where the file is damaged.
+std::vector<UnitValues> read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                   int row_group, std::span<const int> fields, std::span<const std::int64_t> rows);
 
 }  // namespace skyrank::datasets

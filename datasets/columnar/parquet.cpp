@@ -5,7 +5,6 @@
 #include <arrow/util/config.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
-#include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
@@ -13,20 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/arrow/arrow_schema.hpp"
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/footer/parquet_footer.hpp"
 #include "datasets/columnar/int96.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
+#include "datasets/columnar/parquet_errors.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
-constexpr const char* kWhat = "not a Parquet file that can be read, or damaged";
-
 arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
-                                                                std::shared_ptr<parquet::FileMetaData> metadata = {},
+                                                                std::shared_ptr<parquet::FileMetaData> metadata,
                                                                 const std::vector<int>& dictionary_leaves = {}) {
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(threads);
@@ -47,17 +47,11 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFi
 #endif
 }
 
-arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& file) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false));
-  std::shared_ptr<arrow::Schema> schema;
-  ARROW_RETURN_NOT_OK(reader->GetSchema(&schema));
-  return schema;
-}
-
 arrow::Result<ParquetFileInfo> read_info(const ColumnarFile& file) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false));
-  ParquetFileInfo info{reader->parquet_reader()->metadata(), nullptr};
+  ParquetFileInfo info{read_footer(file), nullptr};
+  ARROW_ASSIGN_OR_RAISE(const auto reader, open(file, false, info.metadata));
   ARROW_RETURN_NOT_OK(reader->GetSchema(&info.schema));
+  check_schema(*info.schema, file.name);
   return info;
 }
 
@@ -149,33 +143,20 @@ arrow::Result<TablePtr> read_row_group(const ColumnarFile& file, FileReaderPtr r
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows);
 }
 
-// The library below the Arrow layer reports damage by exceptions.
 template <class Read>
-auto guarded(const ColumnarFile& file, Read read) {
+auto guarded(const ColumnarFile& file, const Read& read) {
   const MemoryReserve reserve;
-  auto result = [&]() -> decltype(read()) {
-    try {
-      return read();
-    } catch (const parquet::ParquetStatusException& error) {  // no memory, or a failed read
-      return error.status();
-    } catch (const parquet::ParquetException& error) {
-      return arrow::Status::Invalid(error.what());
-    }
-  }();
-  check(result.status(), file.name, kWhat);
+  auto result = with_parquet_errors(file.name, read);
+  check(result.status(), file.name, kDamagedParquet);
   reserve.check();
   return *std::move(result);
 }
 
 }  // namespace
 
-std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) {
-  return guarded(file, [&] { return read_schema(file); });
-}
-
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
   return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
-    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads));
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, read_footer(file)));
     return read_table(file, std::move(reader), indices, threads);
   });
 }
@@ -183,6 +164,8 @@ std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std:
 ParquetFileInfo parquet_info(const ColumnarFile& file) {
   return guarded(file, [&] { return read_info(file); });
 }
+
+std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) { return parquet_info(file).schema; }
 
 std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,

@@ -26,6 +26,7 @@
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
+#include "datasets/columnar/parquet_errors.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
@@ -99,25 +100,35 @@ int leaf_of(const parquet::FileMetaData& metadata, int field) {
   return metadata.schema()->GetColumnIndex(static_cast<const parquet::schema::PrimitiveNode&>(*node));
 }
 
-/// Row groups of all files, and the size of the columns that are read, as the files' metadata tell.
-struct Layout {
-  std::vector<FileUnit> row_groups;
-  std::uint64_t bytes = 0;
-};
+/// Returns the metadata of a column chunk.
+std::unique_ptr<parquet::ColumnChunkMetaData> chunk_of(const parquet::FileMetaData& file, int row_group, int field) {
+  return in_chunk(row_group, file.schema()->group_node()->field(field)->name(),
+                  [&] { return file.RowGroup(row_group)->ColumnChunk(leaf_of(file, field)); });
+}
 
-Layout layout_of(const std::vector<MetadataPtr>& files, const std::vector<int>& fields) {
-  Layout layout;
-  for (std::size_t f = 0; f < files.size(); ++f) {
-    for (int i = 0; i < files[f]->num_row_groups(); ++i) {
-      const auto row_group = files[f]->RowGroup(i);
-      layout.row_groups.push_back({f, i, row_group->num_rows()});
-      for (const int field : fields) {
-        const auto column = row_group->ColumnChunk(leaf_of(*files[f], field));
-        layout.bytes = checked_add(layout.bytes, column->total_compressed_size(), "the size of all columns");
-      }
+std::vector<FileUnit> row_groups_of(const std::vector<MetadataPtr>& metadata) {
+  std::vector<FileUnit> groups;
+  for (std::size_t f = 0; f < metadata.size(); ++f) {
+    for (int i = 0; i < metadata[f]->num_row_groups(); ++i) {
+      groups.push_back({f, i, metadata[f]->RowGroup(i)->num_rows()});
     }
   }
-  return layout;
+  return groups;
+}
+
+/// Reads the metadata of all chunks that are to be read: what is wrong with them is found here, by the file's name.
+std::uint64_t bytes_of(const std::vector<TableFile>& files, const std::vector<MetadataPtr>& metadata,
+                       const std::vector<FileUnit>& groups, const std::vector<int>& fields) {
+  std::size_t bytes = 0;
+  for (const FileUnit& group : groups) {
+    with_parquet_errors(files[group.file].name, [&] {
+      for (const int field : fields) {
+        const auto chunk = chunk_of(*metadata[group.file], group.index, field);
+        bytes = checked_add(bytes, chunk->total_compressed_size(), "the size of all columns");
+      }
+    });
+  }
+  return bytes;
 }
 
 /// Returns true if all values of a column chunk are indices into its dictionary: writers give that up within a chunk
@@ -160,9 +171,8 @@ std::vector<int> dictionary_leaves_of(const std::vector<MetadataPtr>& files, con
 class ParquetSource final : public ColumnarSource {
  public:
   ParquetSource(std::vector<TableFile> files, std::vector<MetadataPtr> metadata, std::shared_ptr<arrow::Schema> stored,
-                SourceFields columns, Layout layout, const ReadOptions& options)
-      : ColumnarSource(std::move(files), std::move(stored), std::move(columns), std::move(layout.row_groups),
-                       layout.bytes, options),
+                SourceFields columns, std::vector<FileUnit> row_groups, std::uint64_t bytes, const ReadOptions& options)
+      : ColumnarSource(std::move(files), std::move(stored), std::move(columns), std::move(row_groups), bytes, options),
         metadata_(std::move(metadata)),
         dictionary_leaves_(dictionary_leaves_of(metadata_, stored_schema(), fields())) {}
 
@@ -212,13 +222,31 @@ class ParquetSource final : public ColumnarSource {
                               selection.threads);
   }
 
-  UnitValues read_values(std::size_t f, const ColumnarFile& file, int unit, int field,
-                         std::span<const std::int64_t> rows) const override {
-    return read_pages(file, metadata_[f], unit, field, rows);
+  std::vector<UnitValues> read_values(std::size_t f, const ColumnarFile& file, int unit, std::span<const int> fields,
+                                      std::span<const std::int64_t> rows) const override {
+    return read_pages(file, metadata_[f], unit, fields, rows);
   }
 
   std::vector<MetadataPtr> metadata_;  // by file
   std::vector<int> dictionary_leaves_;
+};
+
+/// Reads the first values of a field of bytes in a row group.
+struct SampleOf {
+  const std::vector<TableFile>& files;
+  const std::vector<MetadataPtr>& metadata;
+  int field = 0;
+
+  ValuesPtr operator()(const FileUnit& group, std::int64_t rows) const {
+    const TableFile& file = files[group.file];
+    std::vector<std::int64_t> first(static_cast<std::size_t>(rows));
+    std::iota(first.begin(), first.end(), std::int64_t{0});
+    const std::vector<UnitValues> read = read_pages({file.data->reader({}), file.data->size(), file.name},
+                                                    metadata[group.file], group.index, std::span(&field, 1), first);
+    file.data->check_unchanged();
+    if (files.size() > 1) file.data->close();
+    return read.front().values;
+  }
 };
 
 ParquetFileInfo info_of(const TableFile& file) {
@@ -239,11 +267,13 @@ std::shared_ptr<const ColumnarSource> parquet_source(std::vector<TableFile> file
     if (!info.schema->Equals(*stored, /*check_metadata=*/false)) return nullptr;
     metadata.push_back(std::move(info.metadata));
   }
-  auto columns = source_fields(*stored, options, files.front().name);
+  std::vector<FileUnit> groups = row_groups_of(metadata);
+  const auto sample = [&](int field) { return reason_against_text(groups, SampleOf{files, metadata, field}); };
+  auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
-  Layout layout = layout_of(metadata, columns->fields);
+  const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
   return std::make_shared<ParquetSource>(std::move(files), std::move(metadata), std::move(stored), *std::move(columns),
-                                         std::move(layout), options);
+                                         std::move(groups), bytes, options);
 }
 
 }  // namespace skyrank::datasets

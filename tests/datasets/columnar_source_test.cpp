@@ -252,15 +252,9 @@ TEST_F(ArrowFiles, OnlyTheColumnsThatAreAskedForAreRead) {
   EXPECT_EQ(source->read(all_units(*source), {}).table.num_rows(), rows);
 }
 
-TEST_F(ArrowFiles, StreamsAndBytesAreLeftToTheReader) {
+TEST_F(ArrowFiles, StreamsAreLeftToTheReader) {
   write_batches(*arrow_sample(10), folder_ / "s.arrow", 5, arrow::Compression::UNCOMPRESSED, /*as_stream=*/true);
   EXPECT_EQ(open_source({folder_ / "s.arrow"}), nullptr);
-  arrow::BinaryBuilder builder;
-  require(builder.Append("abc"));
-  const auto bytes = arrow::Table::Make(arrow::schema({arrow::field("b", arrow::binary())}),
-                                        arrow::ArrayVector{builder.Finish().ValueOrDie()});
-  write_batches(*bytes, folder_ / "b.arrow", 5);
-  EXPECT_EQ(open_source({folder_ / "b.arrow"}), nullptr);
 }
 
 TEST_F(ArrowFiles, ATruncatedFileIsAnErrorThatNamesIt) {

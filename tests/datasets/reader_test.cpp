@@ -323,6 +323,43 @@ TEST_P(ColumnarFiles, AColumnOfBytesIsTextInAllFilesOrInNone) {
   }
 }
 
+TEST_P(ColumnarFiles, SourcesJudgeColumnsOfBytesBySomeRows) {
+  const auto file = write("sample",
+                          {{"a", int64s({1, 2, 3, 4})},
+                           {"b", bytes({"ok", "fine", "\xFF", "x"})},
+                           {"c", bytes({"ok", "\xC3\xA9", "", "x"})},
+                           {"d", dictionary_of(bytes({"ok", "\xFF"}), {0, 0, 1, 0})},
+                           {"tags", lists(4)}},
+                          1);
+  const auto source = open_source({file});
+  if (GetParam() == Store::stream) GTEST_SKIP() << "streams are left to the reader";
+  ASSERT_NE(source, nullptr);
+  EXPECT_THAT(schema_of(source->schema()), ElementsAre("a:int64", "c:string"));
+  EXPECT_THAT(lacking(source->schema()),
+              ElementsAre(StartsWith("tags:list<"), "b:binary:row 2 is not UTF-8 text",
+                          AllOf(StartsWith("d:"), ::testing::EndsWith("its dictionary is not all UTF-8 text"))));
+  const std::vector<RowId> rows = {1, 3};
+  EXPECT_THAT(values_of(source->read_rows(rows, std::vector<int>{1}).table, "c"), ElementsAre("\xC3\xA9", "x"));
+  EXPECT_THAT(error_of<DataError>([&] {
+                open_source({file}, only({"a", "b"}));
+              }),
+              AllOf(StartsWith(file.string() + ": column 'b' has type binary, which SkyRank does not hold"),
+                    HasSubstr("row 2 is not UTF-8 text")));
+}
+
+TEST_P(ColumnarFiles, SourcesRefuseBytesThatSomeRowsTookForText) {
+  const auto file = write("unseen", {{"a", int64s({1, 2, 3, 4})}, {"b", bytes({"ok", "\xFF", "fine", "x"})}}, 1);
+  const auto source = open_source({file});
+  if (GetParam() == Store::stream) GTEST_SKIP() << "streams are left to the reader";
+  ASSERT_NE(source, nullptr);
+  EXPECT_THAT(schema_of(source->schema()), ElementsAre("a:int64", "b:string"));
+  const auto refused = AllOf(StartsWith(file.string() + ": column 'b' has type binary"),
+                             HasSubstr("some of its values are not UTF-8 text"));
+  EXPECT_THAT(error_of<DataError>([&] { source->read(std::vector<std::size_t>{1}, std::vector<int>{1}); }), refused);
+  EXPECT_THAT(error_of<DataError>([&] { source->read_rows(std::vector<RowId>{0, 1}, std::vector<int>{1}); }), refused);
+  EXPECT_EQ(source->read(std::vector<std::size_t>{0, 2}, std::vector<int>{1}).table.num_rows(), 2);
+}
+
 TEST_P(ColumnarFiles, AFolderGivesNoColumnThatTheFileStoresInAnyType) {
   std::filesystem::create_directories(folder_.path() / "tags=1");
   const auto file = write("tags=1/part", {{"a", int64s({1, 2})}, {"tags", lists()}});

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <arrow/status.h>
+#include <parquet/exception.h>
+
+#include <new>
+#include <skyrank/error.hpp>
+#include <string>
+
+#include "datasets/input/input.hpp"
+
+// The Parquet library reports damage by exceptions of its own and of the standard library, which become DataErrors.
+namespace skyrank::datasets {
+
+/// Comes before the cause in the message for a damaged file.
+inline constexpr const char* kDamagedParquet = "not a Parquet file that can be read, or damaged";
+
+/// Returns what `read` returns. What the library throws becomes an error that names the file.
+template <class Read>
+auto with_parquet_errors(const std::string& file, const Read& read) {
+  try {
+    return read();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const parquet::ParquetStatusException& error) {  // no memory, or a failed read
+    check(error.status(), file, kDamagedParquet);
+    throw;
+  } catch (const std::exception& error) {
+    throw DataError(file + ": " + kDamagedParquet + ": " + error.what());
+  }
+}
+
+/// Returns what `read` returns. The message of a ParquetException gets the place before its message.
+template <class Read>
+auto in_chunk(int row_group, const std::string& column, const Read& read) {
+  try {
+    return read();
+  } catch (const parquet::ParquetStatusException&) {
+    throw;
+  } catch (const parquet::ParquetException& error) {
+    throw parquet::ParquetException("column '", column, "' of row group ", row_group, ": ", error.what());
+  }
+}
+
+}  // namespace skyrank::datasets

@@ -9,6 +9,8 @@
 namespace skyrank::datasets {
 namespace {
 
+constexpr int kMaxLevels = 100;  // of objects and arrays in each other; the parser behind the scan recurses
+
 /// Returns the text of a string token, its escapes replaced.
 std::string unescaped(std::string_view token) {
   if (token.find('\\') == std::string_view::npos) return std::string(token);
@@ -271,7 +273,7 @@ void JsonScanner::count_number(JsonKey& key, std::string_view number) const {
 }
 
 void JsonScanner::skip_nested() {
-  int depth = 0;
+  int depth = 1;  // the record is a level too
   do {
     position_ = text_.find_first_of("\"{}[]\n", position_);
     if (position_ == std::string_view::npos) {
@@ -286,8 +288,9 @@ void JsonScanner::skip_nested() {
     if (c == '\n') count_line();
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
+    if (depth > kMaxLevels) fail("the object is nested more than " + std::to_string(kMaxLevels) + " levels deep");
     ++position_;
-  } while (depth > 0);
+  } while (depth > 1);
 }
 
 }  // namespace skyrank::datasets

@@ -138,11 +138,18 @@ TEST_F(JsonFiles, NumbersKeepAllTheirDigits) {
   EXPECT_THAT(values_of(table, "e"), ElementsAre("0", "1.7976931348623157e+308"));
 }
 
-TEST_F(JsonFiles, HugeAndDeepValuesAreNoTrouble) {
+TEST_F(JsonFiles, ObjectsNestAHundredLevelsAtMost) {
   const std::string deep(200'000, '[');
-  const std::string close(200'000, ']');
-  EXPECT_THAT(schema_of(read_text("{\"a\": 1, \"n\": " + deep + close + "}\n")), ElementsAre("a:int64"));
-  EXPECT_THAT(refusal("{\"a\": 1, \"n\": " + deep + "}\n"), HasSubstr("the last object is cut short"));
+  const std::string too_deep =
+      (folder_ / "t.jsonl").string() + ":2:114: the object is nested more than 100 levels deep";
+  for (const std::string& nested : {deep, std::string(100, '[') + std::string(100, ']')}) {
+    EXPECT_EQ(refusal("{\"a\": 1}\n{\"a\": 1, \"n\": " + nested + "}\n"), too_deep);
+  }
+  const std::string deepest = std::string(99, '[') + std::string(99, ']');
+  EXPECT_THAT(schema_of(read_text("{\"a\": 1, \"n\": " + deepest + "}\n")), ElementsAre("a:int64"));
+}
+
+TEST_F(JsonFiles, HugeValuesAreNoTrouble) {
   const std::string digits(100'000, '9');
   EXPECT_THAT(refusal("{\"a\": " + digits + "}\n"),
               AllOf(HasSubstr("t.jsonl:1:7: column 'a' holds 99999"), HasSubstr("..., which is beyond float64")));

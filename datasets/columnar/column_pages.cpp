@@ -125,23 +125,33 @@ class NamedPages final : public parquet::PageReader {
   void set_max_page_header_size(std::uint32_t size) override { pages_->set_max_page_header_size(size); }
 
  private:
+  /// Adds a page, or the end of all.
   void count(const parquet::Page* page) {
-    const bool is_data = page != nullptr && (page->type() == parquet::PageType::DATA_PAGE ||
-                                             page->type() == parquet::PageType::DATA_PAGE_V2);
-    if (is_data) counted_ += static_cast<const parquet::DataPage&>(*page).num_values();
-    if (counted_ > *values_ || (page == nullptr && counted_ != *values_)) {
-      throw parquet::ParquetException(
-          (page == nullptr ? "all pages" : "the pages up to data page " + std::to_string(pages_read_)) + " have " +
-          std::to_string(counted_) + " rows, the row group has " + std::to_string(*values_));
+    const bool is_data = page != nullptr && page->type() != parquet::PageType::DICTIONARY_PAGE;
+    if (is_data) {
+      const auto& data = static_cast<const parquet::DataPage&>(*page);
+      const bool has_rows = page->type() == parquet::PageType::DATA_PAGE_V2;
+      check_rows(data.num_values(), has_rows ? static_cast<const parquet::DataPageV2&>(data).num_rows() : -1);
+      counted_ += data.num_values();
+      ++data_pages_;
     }
-    if (is_data) ++pages_read_;
+    if (counted_ <= *values_ && (page != nullptr || counted_ == *values_)) return;
+    throw parquet::ParquetException("its first " + std::to_string(data_pages_) + " data pages have " +
+                                    std::to_string(counted_) + " rows, and the row group has " +
+                                    std::to_string(*values_));
+  }
+
+  void check_rows(std::int64_t values, std::int64_t rows) const {
+    if (rows < 0 || rows == values) return;
+    throw parquet::ParquetException("data page " + std::to_string(data_pages_) + " has " + std::to_string(values) +
+                                    " values in " + std::to_string(rows) + " rows");
   }
 
   std::unique_ptr<parquet::PageReader> pages_;
   std::string name_;
   std::optional<std::int64_t> values_;
   std::int64_t counted_ = 0;     // values of the pages that were read
-  std::int64_t pages_read_ = 0;  // data pages
+  std::int64_t data_pages_ = 0;  // that were read
 };
 
 class CheckedRowGroup final : public parquet::RowGroupReader::Contents {
@@ -182,12 +192,16 @@ std::string name_of(const ChunkPlace& place) {
          std::to_string(place.row_group);
 }
 
+std::int64_t first_byte_of(const parquet::ColumnChunkMetaData& chunk) {
+  const std::int64_t data = chunk.data_page_offset();
+  const bool has_dictionary = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0;
+  return has_dictionary ? std::min(data, chunk.dictionary_page_offset()) : data;
+}
+
 ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes) {
   // Old writers left the dictionary's header out of the size (PARQUET-816).
   constexpr std::int64_t kHeader = 100;
-  const std::int64_t data = chunk.data_page_offset();
-  const bool has_dictionary = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0;
-  const std::int64_t begin = has_dictionary ? std::min(data, chunk.dictionary_page_offset()) : data;
+  const std::int64_t begin = first_byte_of(chunk);
   const std::int64_t size = chunk.total_compressed_size();
   if (begin < 0 || size < 0 || begin > file_bytes) throw parquet::ParquetException("a column chunk is not in the file");
   return {begin, std::min(file_bytes, begin + std::min(size, file_bytes - begin) + kHeader)};

@@ -24,6 +24,9 @@ struct ByteRange {
   std::int64_t end = 0;
 };
 
+/// Returns where a column chunk begins: with its dictionary or its first data page.
+std::int64_t first_byte_of(const parquet::ColumnChunkMetaData& chunk);
+
 /// Returns the bytes of a column chunk in a file of `file_bytes`, and up to 100 more. Throws a ParquetException if they
 /// are not in the file.
 ByteRange range_of(const parquet::ColumnChunkMetaData& chunk, std::int64_t file_bytes);

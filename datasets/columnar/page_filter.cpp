@@ -36,6 +36,11 @@ namespace {
 
 using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
 
+/// Returns true if a page of a column that is not nested has a value, or a NULL, for each of its rows.
+bool has_values_of_rows(const parquet::DataPageStats& page) {
+  return !page.num_rows || *page.num_rows == page.num_values;
+}
+
 bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
   return column.max_repetition_level() == 0 && column.max_definition_level() <= 1 && is_stored_as(type, column);
 }
@@ -315,6 +320,7 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
                                             int leaf) {
     auto stream = std::make_shared<ChunkStream>(input_, bytes.begin, bytes.end);
     const auto filter = [stream, &rows = rows_](const parquet::DataPageStats& page) {
+      if (!has_values_of_rows(page)) throw parquet::ParquetException("a data page has other values than rows");
       if (rows.next_page(page.num_values)) return false;
       stream->pass_over_page();
       return true;
@@ -446,7 +452,7 @@ std::optional<PageBounds> read_bounds(const ColumnarFile& file, const MetadataPt
   const bool has_bounds = see_pages(file, {*metadata, row_group, leaf}, *chunk, [&](const auto& page) {
     rows.push_back(page.num_values);
     total += page.num_values;
-    return index || bounds.add(page);
+    return has_values_of_rows(page) && (index || bounds.add(page));
   });
   if (!has_bounds || total != group->num_rows()) return std::nullopt;
   if (index && !add_by_index(*index, rows, bounds)) return std::nullopt;

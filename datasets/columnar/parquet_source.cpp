@@ -23,6 +23,7 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/columnar/checks/chunk_places.hpp"
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/page_filter.hpp"
@@ -271,6 +272,9 @@ std::shared_ptr<const ColumnarSource> parquet_source(std::vector<TableFile> file
   const auto sample = [&](int field) { return reason_against_text(groups, SampleOf{files, metadata, field}); };
   auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
+  std::vector<int> leaves;
+  for (const int field : columns->fields) leaves.push_back(leaf_of(*metadata.front(), field));
+  for (std::size_t f = 0; f < files.size(); ++f) refuse_common_bytes(*metadata[f], leaves, files[f].name);
   const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
   return std::make_shared<ParquetSource>(std::move(files), std::move(metadata), std::move(stored), *std::move(columns),
                                          std::move(groups), bytes, options);

@@ -385,6 +385,44 @@ def test_headers_of_pages_that_are_false(large, tmp_path, lie, column):
         assert f"column '{name}'" in message
 
 
+@pytest.mark.parametrize("more", [-1, 1])
+def test_rows_and_values_of_a_page_that_differ(tmp_path, more):
+    """Pages of the second version tell their rows and their values."""
+    path = tmp_path / "two.parquet"
+    rows = 10_000
+    parquet.write_table(pyarrow.table({"a": numpy.arange(rows), "b": numpy.arange(rows) % 7}), path,
+                        data_page_version="2.0", data_page_size=4096, write_batch_size=500, use_dictionary=False)
+    queries = ["SELECT a, b FROM data ORDER BY (0)", "SELECT a, b FROM data ORDER BY a LIMIT 2"]
+    expected = answers(path, queries)
+    changed = ParquetBytes(path.read_bytes())
+    # Field 8 is the header of such a page; its fields 1 and 3 are the values and the rows.
+    changed.change_pages(0, 1, lambda header, number: header[8][1].update(
+        {3: [I32, header[8][1][3][1] + (more if number == 1 else 0)]}))
+    path.write_bytes(changed.content())
+    messages = expect_rows_or_error(path, queries, expected)
+    assert len(messages) == 4
+    assert all("column 'b'" in message for message in messages)
+
+
+def test_chunks_with_bytes_in_common(small):
+    """Columns or row groups whose pages are those of another."""
+    path, content = small
+    query = ["SELECT i, f, t FROM data ORDER BY (0)"]
+    expected = answers(path, query)
+    names = list(TYPES)
+    for (group, name), (other_group, other_name), shift in (
+            ((0, "f"), (0, "i"), 0), ((1, "i"), (0, "i"), 0), ((2, "t"), (1, "f"), 0), ((2, "t"), (1, "f"), 20)):
+        changed = ParquetBytes(content)
+        other = changed.metadata(other_group, names.index(other_name))
+        changed.metadata(group, names.index(name))[9] = [I64, other[9][1] + shift]
+        path.write_bytes(changed.content())
+        (first, second) = expect_rows_or_error(path, query, expected)
+        assert first == second
+        assert f"column '{name}' of row group {group}" in first
+        assert f"column '{other_name}' of row group {other_group}" in first
+        assert "have bytes of the file in common" in first
+
+
 # ------------------------------------------------------------------------------------------------------- random changes
 
 def random_lie(rng, changed, has_index):

@@ -111,6 +111,16 @@ inline void check_array(const ArrowArray& array, const std::string& what, std::i
   if (array.buffers == nullptr) fail(what, "has no buffers");
 }
 
+/// Throws DataError for a schema of more than 100 levels of fields within fields; nothing else has to follow them all.
+inline void check_levels(const ArrowSchema& schema, int level = 0) {
+  constexpr int kMaxLevels = 100;
+  if (level > kMaxLevels) fail("schema", "has fields within fields of more than 100 levels");
+  for (std::int64_t i = 0; schema.children != nullptr && i < schema.n_children; ++i) {
+    if (schema.children[i] != nullptr) check_levels(*schema.children[i], level + 1);
+  }
+  if (schema.dictionary != nullptr) check_levels(*schema.dictionary, level + 1);
+}
+
 /// Checks the structs of a record batch, but not which of its rows are NULL.
 inline void check_batch_structs(const ArrowArray& array, const ArrowSchema& schema) {
   if (schema.release == nullptr) fail("schema", "is a null pointer or was released already");

@@ -309,6 +309,26 @@ TEST(ArrowSource, NoBatchIsATableWithoutRows) {
   EXPECT_TRUE(Engine().run(Query::from("t").rank_by({low("number")}), *source).rows.empty());
 }
 
+TEST(ArrowSource, SchemasHaveAHundredLevelsAtMost) {
+  static std::vector<ArrowSchema> levels(300'000);
+  static std::vector<ArrowSchema*> children(levels.size());
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    levels[i].format = "+s";
+    levels[i].release = [](ArrowSchema* released) { released->release = nullptr; };
+    children[i] = &levels[i];
+    if (i == 0) continue;
+    levels[i - 1].n_children = 1;
+    levels[i - 1].children = &children[i];
+  }
+  TableProducer producer{{unit_of(0)}};
+  ArrowArrayStream stream = producer.stream();
+  stream.get_schema = [](ArrowArrayStream*, ArrowSchema* out) {
+    *out = levels.front();
+    return 0;
+  };
+  EXPECT_THAT(error_of([&] { arrow_source(&stream); }), HasSubstr("fields within fields of more than 100 levels"));
+}
+
 TEST(ArrowSource, AFailureNamesItsReasonAndReleasesTheStream) {
   TableProducer producer{{unit_of(0)}, 0, true};
   ArrowArrayStream stream = producer.stream();

@@ -13,6 +13,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
 
 namespace skyrank {
@@ -74,6 +75,7 @@ class EmptyArray {
 /// Returns the table of the stream without any row.
 Table empty_table(Stream& stream) {
   Owned<ArrowSchema> schema = schema_of(stream);
+  arrow_checks::check_levels(*schema);
   const EmptyArray none(*schema);
   ArrowArray array = none.array();
   // The columns refer to no memory of the arrays, which end here: taking rows copies them.

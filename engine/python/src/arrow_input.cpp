@@ -265,6 +265,7 @@ void check_schema(const ArrowSchema& schema) {
       })) {
     arrow_checks::fail("schema", "does not describe its " + std::to_string(schema.n_children) + " fields");
   }
+  arrow_checks::check_levels(schema);
 }
 
 /// The fields of a schema: those of a struct, or the one array that the schema describes.

@@ -430,7 +430,7 @@ def random_lie(rng, changed, has_index):
     group, column = rng.randrange(GROUPS), rng.randrange(4)
     bounds = changed.statistics(group, column)
     kind = rng.randrange(7)
-    if kind == 0 and 6 in bounds:
+    if kind == 0 and {5, 6} <= bounds.keys():
         least, greatest = bounds[6][1], bounds[5][1]
         if least != greatest:
             changed.set_bounds(group, column, greatest, least)

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/vector_targets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/bench/floor.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/topk/scan.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "tools/bench/floor.hpp"
 
 // Measures the operations that algorithms consist of, on one core or, for passes over memory, on the machine. The code
@@ -17,7 +18,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/bench/micro.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

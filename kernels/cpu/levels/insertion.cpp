@@ -10,6 +10,7 @@
 #include "kernels/cpu/levels/points.hpp"
 #include "kernels/cpu/levels/sorted_points.hpp"
 #include "kernels/cpu/levels/sorted_rows.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 
 // Levels by four keys or more: efficient non-dominated sort with binary search and a tree for each level.
 //
@@ -32,7 +33,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/levels/insertion.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

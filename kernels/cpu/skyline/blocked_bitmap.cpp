@@ -15,6 +15,7 @@
 #include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/cpu/skyline/two_columns.hpp"
 #include "kernels/cpu/team.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into
@@ -41,7 +42,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/skyline/blocked_bitmap.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -91,7 +91,8 @@ struct Spared {
   RowIndices elite;
 
   std::size_t size() const {
-    return std::transform_reduce(parts.begin(), parts.end(), std::size_t{0}, std::plus<>(), std::size<Rows>);
+    return std::transform_reduce(parts.begin(), parts.end(), std::size_t{0}, std::plus<>(),
+                                 [](const Rows& part) { return part.size(); });
   }
 };
 

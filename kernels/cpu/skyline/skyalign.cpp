@@ -7,6 +7,7 @@
 #include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // SkyAlign: a static grid at the quartiles of every dimension gives each row two masks, which settle most pairs of rows
@@ -27,7 +28,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/skyline/skyalign.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

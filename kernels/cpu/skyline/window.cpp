@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/vector_targets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/skyline/window.cpp"
 #include <hwy/foreach_target.h>

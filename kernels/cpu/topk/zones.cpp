@@ -1,10 +1,11 @@
 #include "kernels/cpu/topk/zones.hpp"
 
+#include "kernels/cpu/vector_targets.hpp"
+
 #include <hwy/cache_control.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/topk/zones.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

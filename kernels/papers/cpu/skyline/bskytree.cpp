@@ -8,6 +8,7 @@
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // BSkyTree: a skyline row, the pivot, parts the other rows by the dimensions in which they are not better than it, and
@@ -21,7 +22,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/papers/cpu/skyline/bskytree.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

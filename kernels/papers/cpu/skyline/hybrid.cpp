@@ -8,6 +8,7 @@
 #include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // Hybrid: rows come in blocks, sorted so that none is dominated by a later one. Phase 1 compares the rows of a block
@@ -21,7 +22,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/papers/cpu/skyline/hybrid.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

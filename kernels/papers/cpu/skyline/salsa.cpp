@@ -6,6 +6,7 @@
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/presorted.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // SaLSa: sort and limit. Rows come by ascending least coordinate, and the greatest coordinate of a row is a bound: rows
@@ -19,7 +20,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/papers/cpu/skyline/salsa.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -9,6 +9,7 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
 
 // Bitonic top-k: blocks that stay in the first-level cache are sorted into runs of k by a bitonic network; then of two
@@ -20,7 +21,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/papers/cpu/topk/bitonic.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -147,7 +147,7 @@ Partial Partial::import_arrow(ArrowArray* array, ArrowSchema* schema) {
   auto taken_array = Owned<ArrowArray>::take(array);
   auto taken_schema = Owned<ArrowSchema>::take(schema);
   const ArrowMetadata metadata = arrow_metadata(*taken_schema);
-  const std::string& version = value_of(metadata, kVersionKey);
+  const std::string version = value_of(metadata, kVersionKey);
   if (version != kVersion)
     fail("it has version '" + version + "' of the format; this library reads version " + kVersion);
   std::vector<RowRange> covers = read_covers(value_of(metadata, kCoversKey));

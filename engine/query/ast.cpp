@@ -71,7 +71,7 @@ Level level_of(const Node& node) {
   }
 }
 
-std::string quoted(std::string_view text, char quote) {
+std::string between_quotes(std::string_view text, char quote) {
   std::string result(1, quote);
   for (const char c : text) {
     if (c == quote) result += quote;
@@ -103,7 +103,7 @@ struct LiteralText {
   std::string operator()(double value) const { return float_text(value); }
   std::string operator()(Date value) const { return "date '" + format_date(value) + "'"; }
   std::string operator()(Timestamp value) const { return "timestamp '" + format_timestamp(value) + "'"; }
-  std::string operator()(const std::string& value) const { return quoted(value, '\''); }
+  std::string operator()(const std::string& value) const { return between_quotes(value, '\''); }
   std::string operator()(Decimal value) const { return format_decimal(value) + (value.scale == 0 ? ".0" : ""); }
 };
 
@@ -161,7 +161,7 @@ class Printer {
   void print_name(const Node& node) {
     const bool plain = is_plain_name(node.name) || is_pseudo_column(node.name);
     const bool bare = !node.exact && plain && !(sql_ && is_sql_keyword(node.name));
-    text_ += bare ? node.name : quoted(node.name, sql_ ? '"' : '`');
+    text_ += bare ? node.name : between_quotes(node.name, sql_ ? '"' : '`');
   }
 
   // `-5` is a literal, so the negation of the literal 5 is written `-(5)`. Two minus signs begin a comment in SQL.

@@ -193,15 +193,18 @@ const YamlNode& MapReader::require(std::string_view key) const {
   document_.fail(node_, what_ + " needs the key " + in_quotes(key));
 }
 
-const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, const std::string& what) {
-  if (!node.is_map()) document.fail(node, what + " needs a map (key: value), found " + found(node));
+const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, std::string_view what) {
+  if (!node.is_map()) document.fail(node, std::string(what) + " needs a map (key: value), found " + found(node));
   return node;
 }
 
-const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, const std::string& what,
-                                       const std::string& example) {
-  if (!node.is_sequence()) document.fail(node, what + " needs a list such as " + example + ", found " + found(node));
-  if (node.items.empty()) document.fail(node, what + " is empty; it needs a list such as " + example);
+const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, std::string_view what,
+                                       std::string_view example) {
+  const auto fail = [&](std::string_view fault, const std::string& instead) {
+    document.fail(node, std::string(what).append(fault).append(" a list such as ").append(example) + instead);
+  };
+  if (!node.is_sequence()) fail(" needs", ", found " + found(node));
+  if (node.items.empty()) fail(" is empty; it needs", "");
   return node.items;
 }
 

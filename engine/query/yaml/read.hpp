@@ -37,9 +37,9 @@ class MapReader {
   bool has_unknown_ = false;  // keys, one of which may be meant as a required one
 };
 
-const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, const std::string& what);
-const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, const std::string& what,
-                                       const std::string& example);
+const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, std::string_view what);
+const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, std::string_view what,
+                                       std::string_view example);
 /// Any scalar with text, quoted or not.
 std::string read_text(const YamlDocument& document, const YamlNode& node, const std::string& what);
 bool read_bool(const YamlDocument& document, const YamlNode& node, const std::string& what);

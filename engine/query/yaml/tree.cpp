@@ -180,11 +180,12 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// What to do about messages of yaml-cpp that do not say it.
-std::string explained(const std::string& message) {
+// What to do about messages of yaml-cpp that do not say it. Their texts differ between its releases, which may also
+// name an anchor at the end, so the character that an error is about decides first.
+std::string explained(const std::string& message, char at) {
   using namespace YAML::ErrorMsg;  // NOLINT: constants only
   struct Advice {
-    const char* message;
+    std::string_view message;
     const char* text;
   };
   const std::array<Advice, 11> advice = {
@@ -199,10 +200,10 @@ std::string explained(const std::string& message) {
        {MAP_VALUE, "a ':' is not expected here; text that holds ': ' needs quotes"},
        {END_OF_MAP, "the line does not continue the map above: check its indentation and its ':'"},
        {END_OF_SEQ, "the line does not continue the list above: check its indentation and its '-'"}}};
-  for (const Advice& known : advice) {
-    if (message == known.message) return known.text;
-  }
-  return message;
+  if (at == '*' || at == '&') return kNoAnchors;
+  if (at == '!') return kNoTags;
+  const auto known = std::ranges::find_if(advice, [&](const Advice& it) { return message.starts_with(it.message); });
+  return known == advice.end() ? message : known->text;
 }
 
 YamlNode parse_tree(const std::string& text, const Places& places, const BatchLimits& limits) {
@@ -214,7 +215,8 @@ YamlNode parse_tree(const std::string& text, const Places& places, const BatchLi
     }
   } catch (const YAML::Exception& error) {
     const auto offset = static_cast<std::size_t>(std::max(error.mark.pos, 0));
-    throw QueryError("malformed YAML: " + explained(error.msg), places.at(offset));
+    const char at = offset < text.size() ? text[offset] : '\0';
+    throw QueryError("malformed YAML: " + explained(error.msg, at), places.at(offset));
   }
   return std::move(builder).root();
 }

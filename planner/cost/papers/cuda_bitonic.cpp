@@ -49,7 +49,7 @@ Network network_of(const network::Plan& plan, const network::Sizes& sizes) {
 
 /// The same, remembered: working a network out takes longer than all the rest of planning, and there are few of them.
 const Network& known_network(const network::Sizes& sizes, const network::Operators& operators,
-                             const network::Switches& switches) {
+                             network::Switches switches) {
   thread_local std::map<std::array<int, 8>, Network> known;
   const std::array<int, 8> name = {
       sizes.run_bits,         sizes.tile_bits,  sizes.element_bits,        sizes.bank_bits,

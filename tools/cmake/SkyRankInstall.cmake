@@ -36,7 +36,7 @@ install(FILES "${PROJECT_BINARY_DIR}/skyrank.pc" DESTINATION "${CMAKE_INSTALL_LI
 if(NOT SKYRANK_BUILD_TOOLS)
   return()
 endif()
-if(TARGET skyrank_manual)
+if(NOT SKYRANK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set(reference "${PROJECT_BINARY_DIR}/tools/skyrank/reference")
   install(FILES "${reference}/skyrank.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   install(FILES "${reference}/skyrank" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what SkyRank needs on Debian 12 or Ubuntu 24.04 (root or sudo). Does nothing, quickly, where all is there.
+# Installs what SkyRank needs on Debian 12 or 13, or Ubuntu 24.04 (root or sudo). Does nothing, quickly, where all is there.
 set -euo pipefail
 
 usage() {
@@ -8,8 +8,9 @@ usage: tools/setup.sh [--test] [--spark] [--cuda]
   (nothing)  what building and running needs: packages of the distribution, and Arrow C++ into .deps/pyarrow
              unless the system has it
   --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
-             thread sanitizer sees into, and into .deps/python an environment with clang-tidy and what the tests of the
-             Python package need
+             thread sanitizer sees into, into .deps/python an environment with clang-format, clang-tidy and what the tests
+             of the Python package need, and, on x86-64, a compiler and an emulator of ARM processors, with libraries for
+             them in .deps/aarch64
   --spark    also, for the stage `spark` of tools/test.sh, a Java runtime unless there is one, and PySpark into .deps/spark
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
 END
@@ -18,9 +19,11 @@ END
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache python3 python3-pip
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
-# clang-format's output differs between versions, so that one is named exactly.
 readonly TEST_PACKAGES=(
-  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang clang-format-14 lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
+  git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml python3-dev python3-venv pkg-config clang lld llvm gcovr doxygen groff-base zsh fish dpkg-dev)
+# Where programs for ARM processors are not the machine's own.
+readonly ARM_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
+readonly ARM_LIBRARIES=(libtbb-dev libhwy-dev libyaml-cpp-dev libeigen3-dev libgtest-dev libgmock-dev librapidcheck-dev)
 readonly ARROW_OLDEST=15  # of a system Arrow
 readonly CUDA_RELEASE=13.0
 
@@ -168,20 +171,25 @@ setup_cuda() {
     "for other uses: export CUDACXX=$(find_nvcc)"
 }
 
+# set_apt_options SED: has apt look for packages as the machine's sources say, changed by SED, with lists of its own.
+set_apt_options() {
+  local list
+  mkdir -p "$scratch/apt/partial" "$scratch/sources.d" "$scratch/download/partial"
+  for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+    [[ -e $list ]] || continue
+    sed -E "$1" "$list" >"$scratch/sources.d/$(basename "$list")"
+  done
+  apt_options=(-o Dir::Etc::sourcelist=- -o "Dir::Etc::sourceparts=$scratch/sources.d" -o "Dir::State::Lists=$scratch/apt"
+    -o APT::Sandbox::User=root)
+}
+
 # The sanitizer must see how threads meet inside oneTBB, or it reports races where there are none. So oneTBB is built with
 # it, from the source of the distribution's own package.
 setup_tbb_for_tsan() {
   [[ ! -e $DEPS/tbb-tsan/lib/libtbb.so ]] || return 0
   say "building oneTBB for the thread sanitizer"
   make_scratch
-  local list
-  mkdir -p "$scratch/apt/partial" "$scratch/sources.d" "$scratch/download"
-  for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
-    [[ -e $list ]] || continue
-    sed -E 's/^Types:.*/Types: deb-src/; s/^deb /deb-src /' "$list" >"$scratch/sources.d/$(basename "$list")"
-  done
-  local apt_options=(-o Dir::Etc::sourcelist=- -o "Dir::Etc::sourceparts=$scratch/sources.d"
-    -o "Dir::State::Lists=$scratch/apt" -o APT::Sandbox::User=root)
+  set_apt_options 's/^Types:.*/Types: deb-src/; s/^deb /deb-src /'
   apt-get "${apt_options[@]}" update -qq || fail "apt-get update failed: is there a network?"
   (cd "$scratch/download" && apt-get "${apt_options[@]}" source -qq --download-only onetbb) ||
     fail "apt-get could not download the source of onetbb"
@@ -196,6 +204,27 @@ setup_tbb_for_tsan() {
   replace "$scratch/tbb" tbb-tsan
 }
 
+# Packages for ARM processors, unpacked beside the machine's own: it gets no second architecture. Ubuntu has them on other
+# mirrors than those of x86-64, so a machine may have none, and the stage `arm` of tools/test.sh is left out there.
+setup_aarch64() {
+  [[ $(uname -m) == x86_64 && ! -e $DEPS/aarch64 ]] || return 0
+  install_packages "${ARM_PACKAGES[@]}"
+  say "downloading libraries for ARM processors"
+  make_scratch
+  set_apt_options ''
+  touch "$scratch/status"
+  apt_options+=(-o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o "Dir::State::status=$scratch/status"
+    -o "Dir::Cache=$scratch" -o "Dir::Cache::Archives=$scratch/download")
+  if ! { apt-get "${apt_options[@]}" update -qq &&
+    apt-get "${apt_options[@]}" install -qq --download-only --no-install-recommends "${ARM_LIBRARIES[@]}" >/dev/null; }; then
+    say "this machine's mirrors have no packages for arm64, so the stage \`arm\` of tools/test.sh is left out"
+    return
+  fi
+  local package
+  for package in "$scratch"/download/*.deb; do dpkg-deb -x "$package" "$scratch/aarch64"; done
+  replace "$scratch/aarch64" aarch64
+}
+
 with_test=false with_spark=false with_cuda=false
 for argument in "$@"; do
   case $argument in
@@ -207,7 +236,7 @@ for argument in "$@"; do
   esac
 done
 
-command -v apt-get >/dev/null || fail "this script knows only apt (Debian 12, Ubuntu 24.04); elsewhere install what" \
+command -v apt-get >/dev/null || fail "this script knows only apt (Debian 12 and 13, Ubuntu 24.04); elsewhere install what" \
   "corresponds to: ${BUILD_PACKAGES[*]}, and Arrow C++ with Parquet, $ARROW_OLDEST or later"
 scratch=
 trap 'rm -rf "$scratch"' EXIT
@@ -218,6 +247,7 @@ if $with_test; then
   install_packages "${TEST_PACKAGES[@]}"
   install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
   setup_tbb_for_tsan
+  setup_aarch64
   setup_python
 fi
 if $with_spark; then setup_spark; fi

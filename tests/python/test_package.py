@@ -103,7 +103,7 @@ def test_pip_install(tmp_path):
         "--no-build-isolation",
         "--no-deps",
         "--disable-pip-version-check",
-        "--config-settings=cmake.define.SKYRANK_WERROR=ON",
+        f"--config-settings=cmake.define.SKYRANK_WERROR={os.environ['SKYRANK_WERROR']}",
         f"--config-settings=build-dir={ROOT / 'build/wheel'}",
         "--target",
         target,

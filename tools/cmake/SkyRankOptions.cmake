@@ -9,7 +9,7 @@ option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no othe
 option(SKYRANK_UNIT_TESTS "Among the tests build those of single files of the engine, the planner and the file formats" ON)
 option(SKYRANK_PRECOMPILE_TESTS "Precompile what tests include of GoogleTest and the C++ library" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
-option(SKYRANK_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_WERROR "Treat warnings as errors, as tools/test.sh does" OFF)
 option(SKYRANK_HARDENING "Compile and link with the hardening flags of a distribution" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_INSTALL "Add install rules" ${PROJECT_IS_TOP_LEVEL})
 # A subproject gets GPU kernels, which take minutes to compile, only where it asks for them.
@@ -22,7 +22,7 @@ set(SKYRANK_CUDA ${default_cuda} CACHE STRING "GPU kernels: AUTO (where nvcc is 
 set_property(CACHE SKYRANK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SKYRANK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, as -fsanitize= takes them")
 
-option(SKYRANK_ONE_VECTOR_TARGET "Build vector code for AVX2 alone, which such a program then needs, not for all of x86" OFF)
+option(SKYRANK_ONE_VECTOR_TARGET "Build vector code for AVX2 alone, which such a program then needs, or on ARM for NEON alone" OFF)
 
 # These variables reach no further than this folder, so a project that includes this one keeps its own.
 if(NOT DEFINED CMAKE_CXX_STANDARD OR CMAKE_CXX_STANDARD LESS 20)
@@ -55,7 +55,9 @@ if(SKYRANK_SANITIZE)
 endif()
 if(SKYRANK_ONE_VECTOR_TARGET)
   # Where it is about the compiler's findings, once is enough.
-  add_compile_options(-march=x86-64-v3 -maes -mpclmul)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    add_compile_options(-march=x86-64-v3 -maes -mpclmul)
+  endif()
   add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
 endif()
 

@@ -3,9 +3,12 @@
 #include <arrow/status.h>
 #include <parquet/exception.h>
 
+#include <exception>
 #include <new>
-#include <skyrank/error.hpp>
 #include <string>
+#include <string_view>
+
+#include <skyrank/error.hpp>
 
 #include "datasets/input/input.hpp"
 
@@ -32,7 +35,7 @@ auto with_parquet_errors(const std::string& file, const Read& read) {
   }
 }
 
-/// Returns what `read` returns. The message of a ParquetException gets the place before its message.
+/// Returns what `read` returns. The message of a ParquetException gets the place before it unless it begins with one.
 template <class Read>
 auto in_chunk(int row_group, const std::string& column, const Read& read) {
   try {
@@ -40,6 +43,7 @@ auto in_chunk(int row_group, const std::string& column, const Read& read) {
   } catch (const parquet::ParquetStatusException&) {
     throw;
   } catch (const parquet::ParquetException& error) {
+    if (std::string_view(error.what()).starts_with("column '")) throw;
     throw parquet::ParquetException("column '", column, "' of row group ", row_group, ": ", error.what());
   }
 }

@@ -1,6 +1,7 @@
 #include "datasets/concatenation.hpp"
 
 #include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
@@ -16,6 +17,7 @@
 
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/file_columns.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -24,6 +26,10 @@ using TypePtr = std::shared_ptr<arrow::DataType>;
 using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
+bool is_time(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DATE32 || type.id() == arrow::Type::TIMESTAMP;
+}
+
 /// Some columns of several files, on their way to one table.
 class Concatenation {
  public:
@@ -31,12 +37,13 @@ class Concatenation {
       : files_(std::move(files)),
         options_(options),
         rows_(rows),
-        folders_(folders_of(files_)),
+        folders_(folders_of(files_, options)),
         meter_(options.progress) {
     for (const InputFile& file : files_) meter_.expect(file.data().size());
     const ColumnNames names = names_in(files_.front(), options);
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
     refuse_stored_names(folders_, names, files_.front().name());
+    refuse_unknown_types(options, with_folders(names, folders_), files_.front().name());
     columns_ = options.columns.value_or(with_folders(names, folders_).names);
     unsupported_ = names.unsupported;
     if (options.skip_unsupported) drop_unsupported();
@@ -147,7 +154,23 @@ class Concatenation {
       }
       type = common;
     }
+    if (type->id() == arrow::Type::TIMESTAMP) return time_type(column, type);
     return type->id() == arrow::Type::UINT64 ? integer_type(column) : type;
+  }
+
+  /// The finest unit of times, from that of `finest` on, that holds those of all files exactly; text where there is
+  /// none and all files hold texts. Where nothing holds them `finest` is returned, and converting to it tells the
+  /// value.
+  TypePtr time_type(int column, const TypePtr& finest) const {
+    for (int unit = static_cast<const arrow::TimestampType&>(*finest).unit(); unit >= arrow::TimeUnit::SECOND; --unit) {
+      const TypePtr type = arrow::timestamp(static_cast<arrow::TimeUnit::type>(unit));
+      const bool holds_all = std::ranges::all_of(tables_, [&](const TablePtr& table) {
+        const ValuesPtr values = table->column(column);
+        return values->type()->Equals(type) || arrow::compute::Cast(values, type).ok();
+      });
+      if (holds_all) return type;
+    }
+    return all_spelled(column) ? arrow::utf8() : finest;
   }
 
   /// The type of integers with and without a sign: their values decide.
@@ -191,8 +214,10 @@ class Concatenation {
 
   /// Text is read again, as its spelling says more than the narrower type that it got.
   ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values, const TypePtr& type) {
+    // Times mean the same in each unit, and in text they may have a zone, which the type does not tell.
+    const bool are_times = is_time(*values->type()) && is_time(*type);
     const bool is_spelled = file.is_csv() || (file.is_json() && type->id() == arrow::Type::STRING);
-    if (!is_spelled) return convert(values, type, file.name(), column);
+    if (!is_spelled || are_times) return convert(values, type, file.name(), column);
     meter_.expect(file.data().size());
     const TablePtr table = metered(file, [&] {
       return file.is_csv() ? read_csv_file(file, {column}, options_, {{column, type}}, meter_)
@@ -225,14 +250,35 @@ class Concatenation {
 
 }  // namespace
 
-FolderColumns folders_of(const std::vector<InputFile>& files) {
+FolderColumns folders_of(const std::vector<InputFile>& files, const ReadOptions& options) {
   std::vector<std::vector<FolderValue>> values;
   std::vector<std::string> names;
   for (const InputFile& file : files) {
     values.push_back(file.folders());
     names.push_back(file.name());
   }
-  return {values, names};
+  return {values, names, options.types};
+}
+
+void refuse_unknown_types(const ReadOptions& options, const ColumnNames& names, const std::string& file) {
+  if (options.types.empty()) return;
+  const std::set<std::string_view> known(names.names.begin(), names.names.end());
+  for (const auto& [column, type] : options.types) {
+    if (known.contains(column) || has_name(names.unsupported, column)) continue;
+    throw DataError(file + ": there is no column '" + column + "', for which 'types' says " + type.name +
+                    query::did_you_mean(column, names.names));
+  }
+}
+
+void refuse_other_types(const ReadOptions& options, const Table& table, const std::string& file) {
+  for (const auto& [name, stated] : options.types) {
+    const auto column = std::ranges::find(table.columns(), name, &Column::name);
+    if (column == table.columns().end()) continue;
+    const DataType& type = column->type();
+    if (stated.any_unit ? type.type == Type::timestamp : type == stated.type) continue;
+    throw DataError(file + ": column '" + name + "' is " + to_string(type) + " in the file, and not " + stated.name +
+                    " as 'types' says; types are for text: leave this one out, or store the column so");
+  }
 }
 
 void refuse_stored_names(const FolderColumns& folders, const ColumnNames& stored, const std::string& file) {

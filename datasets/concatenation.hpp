@@ -13,7 +13,13 @@
 namespace skyrank::datasets {
 
 /// The columns of the files' folders.
-FolderColumns folders_of(const std::vector<InputFile>& files);
+FolderColumns folders_of(const std::vector<InputFile>& files, const ReadOptions& options);
+
+/// DataError where a type is stated for a column that is not there.
+void refuse_unknown_types(const ReadOptions& options, const ColumnNames& names, const std::string& file);
+
+/// DataError where a column does not have the type that is stated for it: files of columns have types of their own.
+void refuse_other_types(const ReadOptions& options, const Table& table, const std::string& file);
 
 /// DataError where `file` stores a column that its folders give, too.
 void refuse_stored_names(const FolderColumns& folders, const ColumnNames& stored, const std::string& file);

@@ -42,7 +42,7 @@ std::vector<JsonColumn> json_columns(const InputFile& file, const ReadOptions& o
 ColumnNames names_in_json(const InputFile& file, const ReadOptions& options) {
   ColumnNames names;
   for (const JsonColumn& column : json_columns(file, options)) {
-    if (column.type != nullptr) {
+    if (column.type != nullptr || options.types.contains(column.name)) {
       names.names.push_back(column.name);
     } else {
       names.unsupported.push_back({.name = column.name, .type = column.nested});
@@ -146,9 +146,9 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
 }
 
 TablePtr read_json_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
-                        const std::vector<std::string>& texts, ReadMeter& meter) {
+                        const std::set<std::string>& texts, ReadMeter& meter) {
   const JsonText text = file.json(file.text(options.threads));
-  JsonReading reading{.threads = options.threads != 1, .texts = texts};
+  JsonReading reading{.threads = options.threads != 1, .texts = texts, .types = options.types};
   if (!file.is_compressed()) reading.on_read = [&meter](std::uint64_t bytes) { meter.add(bytes); };
   return json_table(text, file.json_lines(text), columns, reading);
 }

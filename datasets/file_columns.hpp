@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ std::shared_ptr<arrow::Table> read_csv_file(const InputFile& file, const std::ve
 
 /// The same of JSON lines. The columns `texts` stay text, even if all their values are dates.
 std::shared_ptr<arrow::Table> read_json_file(const InputFile& file, const std::vector<std::string>& columns,
-                                             const ReadOptions& options, const std::vector<std::string>& texts,
+                                             const ReadOptions& options, const std::set<std::string>& texts,
                                              ReadMeter& meter);
 
 }  // namespace skyrank::datasets

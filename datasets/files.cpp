@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <new>
 #include <set>
 #include <system_error>
@@ -203,6 +204,23 @@ std::vector<std::string> expand(const std::string& name, const std::filesystem::
   return with_folders_expanded(matches, where, folders);
 }
 
+/// The type that a text such as decimal(12,2) names.
+std::optional<DataType> decimal_type(std::string_view name) {
+  constexpr std::string_view kBegin = "decimal(";
+  const std::size_t comma = name.find(',');
+  if (!name.starts_with(kBegin) || !name.ends_with(')') || comma == std::string_view::npos) return std::nullopt;
+  const auto number = [](std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    int value = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() ? value : -1;
+  };
+  const int digits = number(name.substr(kBegin.size(), comma - kBegin.size()));
+  const int decimals = number(name.substr(comma + 1, name.size() - comma - 2));
+  if (digits < 1 || digits > kMaxDigits128 || decimals < 0 || decimals > digits) return std::nullopt;
+  return DataType::decimal(digits, decimals);
+}
+
 }  // namespace
 
 std::string_view to_string(Format format) {
@@ -248,6 +266,38 @@ char parse_delimiter(std::string_view text, const Location& where) {
       "found '" +
           std::string(text) + "'",
       where);
+}
+
+StatedType parse_column_type(std::string_view name, const std::string& column, const Location& where) {
+  static const std::vector<DataType> kTypes = {Type::boolean,
+                                               Type::int8,
+                                               Type::int16,
+                                               Type::int32,
+                                               Type::int64,
+                                               Type::uint8,
+                                               Type::uint16,
+                                               Type::uint32,
+                                               Type::uint64,
+                                               Type::float32,
+                                               Type::float64,
+                                               Type::date,
+                                               {Type::timestamp, TimeUnit::second},
+                                               {Type::timestamp, TimeUnit::millisecond},
+                                               {Type::timestamp, TimeUnit::microsecond},
+                                               {Type::timestamp, TimeUnit::nanosecond},
+                                               Type::string};
+  if (name == "timestamp") return {Type::timestamp, true, "timestamp"};
+  if (const auto decimal = decimal_type(name)) return {*decimal, false, to_string(*decimal)};
+  std::vector<std::string> names = {"timestamp"};
+  for (const DataType& type : kTypes) {
+    names.push_back(to_string(type));
+    if (names.back() == name) return {type, false, names.back()};
+  }
+  throw DataError("column '" + column + "': unknown type '" + std::string(name) + "'" +
+                      query::did_you_mean(name, names) +
+                      " (types are bool, int8 to int64, uint8 to uint64, float32, float64, decimal(p,s), date, "
+                      "timestamp and string)",
+                  where);
 }
 
 NamesWithFormat split_formats(const std::vector<std::string>& names, const std::filesystem::path& base,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <skyrank/error.hpp>
+#include <skyrank/types.hpp>
 
 namespace skyrank::datasets {
 
@@ -34,6 +35,17 @@ Format parse_input_format(std::string_view name, const Location& where = {});
 /// The delimiter that `delimiter:` of a table means: one character of ASCII, or `tab` or `\\t`. DataError at `where`
 /// for anything else, and for a quote and a line break.
 char parse_delimiter(std::string_view text, const Location& where = {});
+
+/// A type that is stated for a column, rather than inferred from its values.
+struct StatedType {
+  DataType type;
+  bool any_unit = false;  ///< of timestamps: the unit is the first that holds all values
+  std::string name;       ///< the type as it was stated
+};
+
+/// The type that `types:` of a table means for a column, as `describe` spells types; `timestamp` stands for one of any
+/// unit. DataError at `where` with the nearest name for anything else.
+StatedType parse_column_type(std::string_view name, const std::string& column, const Location& where = {});
 
 /// Names of files, and the format that they begin with.
 struct NamesWithFormat {

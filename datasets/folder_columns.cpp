@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "datasets/arrow/text_types.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/input/uri.hpp"
 
@@ -53,9 +54,15 @@ struct FolderColumns::Values {
   std::shared_ptr<arrow::Array> of_files;    // int64 or date32; of text, places in the dictionary
   std::shared_ptr<arrow::Array> dictionary;  // of text; else null
 
-  Values(std::string column, const std::vector<std::optional<std::string>>& values) : name(std::move(column)) {
+  Values(std::string column, const std::vector<std::optional<std::string>>& values, const StatedType* stated,
+         const std::vector<std::string>& files)
+      : name(std::move(column)) {
     const auto text = text_array(values, name);
-    if (all_integers(values)) {
+    if (stated != nullptr && stated->type.type != Type::string) {
+      of_files = as_stated(*text, *stated, files);
+    } else if (stated != nullptr) {
+      encode(values);
+    } else if (all_integers(values)) {
       of_files = checked(arrow::compute::Cast(*text, arrow::int64()), name);
     } else if (auto dates = arrow::compute::Cast(*text, arrow::date32()); dates.ok() && has_values(values)) {
       of_files = *std::move(dates);
@@ -65,6 +72,15 @@ struct FolderColumns::Values {
   }
 
  private:
+  std::shared_ptr<arrow::Array> as_stated(const arrow::Array& text, const StatedType& stated,
+                                          const std::vector<std::string>& files) const {
+    const auto parsed = parse_texts(arrow::ChunkedArray(arrow::ArrayVector{text.Slice(0)}), type_choices(stated));
+    if (parsed.values != nullptr) return parsed.values->chunk(0);
+    const auto& texts = static_cast<const arrow::StringArray&>(text);
+    throw DataError(files[static_cast<std::size_t>(parsed.wrong_row)] + ": column '" + name + "' of its folders " +
+                    no_value_of(texts.GetString(parsed.wrong_row), stated.name));
+  }
+
   static bool has_values(const std::vector<std::optional<std::string>>& values) {
     return std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
   }
@@ -117,7 +133,8 @@ std::vector<FolderValue> folder_values(const std::filesystem::path& file, const 
   return values;
 }
 
-FolderColumns::FolderColumns(const std::vector<std::vector<FolderValue>>& values, const std::vector<std::string>& files)
+FolderColumns::FolderColumns(const std::vector<std::vector<FolderValue>>& values, const std::vector<std::string>& files,
+                             const std::map<std::string, StatedType>& types)
     : num_files_(values.size()) {
   if (values.empty()) return;
   const auto has = [](const std::vector<FolderValue>& of_file, const std::string& key) {
@@ -136,7 +153,9 @@ FolderColumns::FolderColumns(const std::vector<std::vector<FolderValue>>& values
     std::vector<std::optional<std::string>> of_files;
     for (const auto& of_file : values) of_files.push_back(has(of_file, first.key)->value);
     names_.push_back(first.key);
-    columns_.push_back(std::make_shared<const Values>(first.key, of_files));
+    const auto stated = types.find(first.key);
+    columns_.push_back(
+        std::make_shared<const Values>(first.key, of_files, stated == types.end() ? nullptr : &stated->second, files));
   }
 }
 

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "datasets/files.hpp"
 
 // Columns that are not in files but in the names of their folders, as Hive, Spark and others lay tables out:
 // `t/city=Oslo/part.parquet` has the value 'Oslo' in column `city`.
@@ -30,8 +33,10 @@ std::vector<FolderValue> folder_values(const std::filesystem::path& file, const 
 class FolderColumns {
  public:
   /// `values[i]` are those of file i, called `files[i]` in messages. DataError unless all files have the same keys.
-  /// A column is int64 if all its values are integers as they are usually written, date32 if all are dates, else text.
-  FolderColumns(const std::vector<std::vector<FolderValue>>& values, const std::vector<std::string>& files);
+  /// A column is int64 if all its values are integers as they are usually written, date32 if all are dates, else text;
+  /// or it has the type that `types` states, and DataError names a value that is none of it.
+  FolderColumns(const std::vector<std::vector<FolderValue>>& values, const std::vector<std::string>& files,
+                const std::map<std::string, StatedType>& types);
 
   const std::vector<std::string>& names() const { return names_; }
   std::optional<std::size_t> find(const std::string& name) const;

@@ -35,7 +35,9 @@ Table read_files(const std::vector<std::filesystem::path>& paths, ReadOptions op
     files.back().data().close();
   }
   FilesTogether together = concatenate(std::move(files), options, rows);
-  return to_skyrank(std::move(together.table), paths.front().string()).with_unsupported(together.unsupported);
+  Table table = to_skyrank(std::move(together.table), paths.front().string());
+  refuse_other_types(options, table, paths.front().string());
+  return std::move(table).with_unsupported(together.unsupported);
 }
 
 bool may_be_source(const InputFile& file, const ReadOptions& options) {
@@ -77,8 +79,9 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
     if (chosen.block_bytes > 0 && first.is_json()) first.unpack(*chosen.pipes);
     return names_in(first, chosen);
   });
-  const FolderColumns folders({first.folders()}, {first.name()});
+  const FolderColumns folders({first.folders()}, {first.name()}, options.types);
   refuse_stored_names(folders, names, first.name());
+  refuse_unknown_types(options, with_folders(names, folders), first.name());
   return with_folders(names, folders);
 }
 
@@ -104,12 +107,16 @@ std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::pat
     if (paths.size() > 1) file.data().close();
   }
   if (files.empty()) return nullptr;
-  FolderColumns folders = folders_of(files);
+  const std::string first = files.front().name();
+  FolderColumns folders = folders_of(files, options);
   if (options.columns) {
     std::erase_if(*prepared.columns, [&](const std::string& name) { return folders.find(name).has_value(); });
   }
   auto source = source_of(std::move(files), prepared);
-  if (source == nullptr || folders.names().empty()) return source;
+  if (source == nullptr) return nullptr;
+  refuse_unknown_types(options, with_folders({source->stored_names(), {}}, folders), first);
+  refuse_other_types(options, source->schema(), first);
+  if (folders.names().empty()) return source;
   return folder_source(std::move(source), std::move(folders), options.columns);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -43,6 +44,7 @@ struct ReadOptions {
   std::optional<char> delimiter;            ///< CSV: nothing means a comma, of .tsv a tab
   bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
+  std::map<std::string, StatedType> types;  ///< by column, in place of those that text would get
   std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
   bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
@@ -85,6 +87,9 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
 /// float64, and texts as in CSV: date, timestamp, string. A key that an object lacks is NULL. Keys with objects or
 /// lists are columns of a type that SkyRank lacks; values of different types (1 and "a") are a DataError with file and
 /// line.
+///
+/// Columns of `options.types` get the type that is stated for them: a text that is no value of it is a DataError with
+/// file and line. Files of Parquet and Arrow, which state types of their own, must have that type already.
 ///
 /// Text may be compressed (.csv.gz, .jsonl.zst).
 ///

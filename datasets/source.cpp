@@ -37,6 +37,9 @@ ReadOptions read_options(const TableSource& source, const NamedFiles& named, con
   if (!source.delimiter.empty()) read.delimiter = parse_delimiter(source.delimiter, source.location);
   read.header = source.header;
   read.null_spellings = source.null_spellings;
+  for (const auto& [column, type] : source.types) {
+    read.types.emplace(column, parse_column_type(type, column, source.location));
+  }
   read.columns = options.columns;
   read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;

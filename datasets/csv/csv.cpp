@@ -19,6 +19,7 @@
 
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/arrow/text_types.hpp"
 #include "datasets/csv/csv_errors.hpp"
 #include "datasets/csv/csv_scan.hpp"
 
@@ -34,9 +35,6 @@ using IndexTypes = std::map<std::size_t, TypePtr>;
 constexpr std::int64_t kFirstBlock = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
 constexpr std::int64_t kBlockGrowth = 16;
-
-constexpr const char* kReadNearest =
-    "; write its large integers with a decimal point or an exponent to read the nearest float64";
 
 /// Meaning of a quoted field that is spelled as NULL is.
 enum class Quoted { never_null, may_be_null };
@@ -108,16 +106,23 @@ CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
   return layout;
 }
 
+std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
+  return places;
+}
+
 std::vector<std::size_t> wanted_indices(const CsvText& text, const CsvLayout& layout, const ReadOptions& options) {
   std::vector<std::size_t> indices;
   if (!options.columns) {
     for (std::size_t i = 0; i < layout.names.size(); ++i) indices.push_back(i);
     return indices;
   }
+  const std::unordered_map<std::string_view, std::size_t> places = places_of(layout.names);
   for (const std::string& name : *options.columns) {
-    const auto found = std::find(layout.names.begin(), layout.names.end(), name);
-    if (found == layout.names.end()) throw DataError("there is no column '" + name + "'", {text.name, 0, 0});
-    indices.push_back(static_cast<std::size_t>(found - layout.names.begin()));
+    const auto found = places.find(name);
+    if (found == places.end()) throw DataError("there is no column '" + name + "'", {text.name, 0, 0});
+    indices.push_back(found->second);
   }
   return indices;
 }
@@ -164,7 +169,7 @@ class CsvReading {
     // given, which after a header is data.
     const std::size_t begin = layout_.shape.data_begin - (layout_.has_rows && layout_.shape.data_begin > 0 ? 1 : 0);
     data_ = arrow::SliceBuffer(text.bytes, static_cast<std::int64_t>(begin));
-    quotes_ = quotes_of_records();
+    quotes_ = look_at_quotes(records(), text_.delimiter);
     // To the parser, the end of the file closes a quote.
     if (quotes_.unterminated) refuse_malformed_records(text, layout_.shape);
     end_last_field();
@@ -179,7 +184,12 @@ class CsvReading {
     IndexTypes types;
     for (const std::size_t i : indices) {
       const auto type = given.find(layout_.names[i]);
-      if (type != given.end()) types.emplace(i, type->second);
+      const auto stated = options_.types.find(layout_.names[i]);
+      if (type != given.end()) {
+        types.emplace(i, type->second);
+      } else if (stated != options_.types.end()) {
+        types.emplace(i, type_choices(stated->second).front());
+      }
     }
     std::vector<ValuesPtr> columns = parse_given(indices, types);
     read_quoted_empty_as_null(indices, types, columns);
@@ -192,12 +202,13 @@ class CsvReading {
   }
 
  private:
-  CsvQuotes quotes_of_records() const {
+  /// The text of the records, without a byte order mark.
+  std::string_view records() const {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     std::string_view records = text_.view().substr(layout_.shape.data_begin);
     const bool begins_file = layout_.shape.data_begin == 0 && text_.first_line == 1;
     if (begins_file && records.starts_with(kByteOrderMark)) records.remove_prefix(kByteOrderMark.size());
-    return look_at_quotes(records, text_.delimiter);
+    return records;
   }
 
   /// Ends the text in a line break where its last field has no characters: the parser would take that field for one in
@@ -227,12 +238,14 @@ class CsvReading {
       if (holds_values) values.insert(*type);
       (holds_values ? of_values : others).push_back(i);
     }
-    if (!quotes_.any || others.empty() || of_values.empty()) {
-      return parse(indices, types, quotes_.any && others.empty() ? Quoted::may_be_null : Quoted::never_null);
+    if (of_values.empty()) return parse(indices, types, Quoted::never_null);
+    if (others.empty()) return parse_values(indices, values);
+    if (!quotes_.any) {
+      if (auto columns = try_values(indices, types)) return *std::move(columns);
     }
     IndexTypes texts = types;
     std::erase_if(texts, [&](const auto& type) { return values.contains(type.first); });
-    std::vector<ValuesPtr> first = parse(of_values, values, Quoted::may_be_null);
+    std::vector<ValuesPtr> first = parse_values(of_values, values);
     std::vector<ValuesPtr> second = parse(others, texts, Quoted::never_null);
     std::vector<ValuesPtr> columns;
     std::size_t next_value = 0;
@@ -241,6 +254,50 @@ class CsvReading {
       columns.push_back(values.contains(i) ? std::move(first[next_value++]) : std::move(second[next_other++]));
     }
     return columns;
+  }
+
+  /// Columns of values as Arrow reads them; nothing where it cannot, or where a type is stated, as Arrow reads integers
+  /// in hexadecimal digits too, and no integers with a plus sign.
+  std::optional<std::vector<ValuesPtr>> try_values(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+    const auto is_stated = [&](const auto& type) {
+      return !is_text(*type.second) && stated_type(type.first) != nullptr;
+    };
+    if (std::ranges::any_of(types, is_stated)) return std::nullopt;
+    auto read = parse_in_blocks(indices, types, quotes_.any ? Quoted::may_be_null : Quoted::never_null);
+    if (read.ok()) return (*read)->columns();
+    if (read.status().IsCancelled() || is_out_of_memory(read.status())) explain(read.status(), indices, types);
+    return std::nullopt;
+  }
+
+  /// Columns whose types are in `types`, and none of text.
+  std::vector<ValuesPtr> parse_values(const std::vector<std::size_t>& indices, const IndexTypes& types) {
+    if (!layout_.has_rows) return empty_columns(indices, types);
+    if (auto columns = try_values(indices, types)) return *std::move(columns);
+    IndexTypes texts;
+    for (const std::size_t i : indices) texts.emplace(i, arrow::utf8());
+    std::vector<ValuesPtr> columns = parse(indices, texts, quotes_.any ? Quoted::may_be_null : Quoted::never_null);
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      columns[k] = values_of(indices[k], *columns[k], types.at(indices[k]));
+    }
+    return columns;
+  }
+
+  /// The values of a column of texts; DataError with the line of a text that is none.
+  ValuesPtr values_of(std::size_t index, const arrow::ChunkedArray& texts, const TypePtr& type) {
+    const StatedType* const stated = stated_type(index);
+    TypeChoices choices = {type};
+    if (stated != nullptr && type_choices(*stated).front()->Equals(type)) choices = type_choices(*stated);
+    ParsedTexts parsed = parse_texts(texts, choices);
+    if (parsed.values != nullptr) return std::move(parsed.values);
+    const CsvPlace field = field_in_record(text_, layout_.shape, index, parsed.wrong_row);
+    throw DataError("column '" + layout_.names[index] + "' " +
+                        no_value_of(field.text, stated == nullptr ? type->ToString() : stated->name),
+                    {text_.name, field.line, 0});
+  }
+
+  const StatedType* stated_type(std::size_t index) const {
+    const auto stated = options_.types.find(layout_.names[index]);
+    return stated == options_.types.end() ? nullptr : &stated->second;
   }
 
   /// Columns that are text only because of quoted empty fields get the type of their other values.
@@ -266,6 +323,7 @@ class CsvReading {
     if (again.empty()) return;
     std::vector<ValuesPtr> typed = parse(again, {}, Quoted::may_be_null);
     for (std::size_t n = 0; n < again.size(); ++n) {
+      if (typed[n]->type()->id() == arrow::Type::STRING) typed[n] = inferred_times(std::move(typed[n]));
       if (!is_text(*typed[n]->type()) && typed[n]->type()->id() != arrow::Type::NA) {
         columns[again_places[n]] = std::move(typed[n]);
       }
@@ -278,6 +336,13 @@ class CsvReading {
 
   std::vector<ValuesPtr> parse(const std::vector<std::size_t>& indices, const IndexTypes& types, Quoted quoted) {
     if (!layout_.has_rows) return empty_columns(indices, types);
+    auto read = parse_in_blocks(indices, types, quoted);
+    if (!read.ok()) explain(read.status(), indices, types);
+    return (*read)->columns();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Table>> parse_in_blocks(const std::vector<std::size_t>& indices,
+                                                               const IndexTypes& types, Quoted quoted) {
     const auto bytes = static_cast<std::uint64_t>(data_->size());
     if (std::exchange(has_parsed_, true)) meter_.expect(bytes);
     MeteredPass pass(meter_, bytes);
@@ -286,12 +351,15 @@ class CsvReading {
       auto result = try_parse(indices, types, static_cast<std::int32_t>(block), quoted);
       if (result.ok()) {
         pass.finish();
-        return (*result)->columns();
+        return result;
       }
       pass.restart();
-      const bool too_long = result.status().message().find("straddling object") != std::string::npos;
-      if (!too_long || block == enough) explain(result.status(), indices, types, too_long);
+      if (!is_too_long(result.status()) || block == enough) return result;
     }
+  }
+
+  static bool is_too_long(const arrow::Status& status) {
+    return status.message().find("straddling object") != std::string::npos;
   }
 
   std::vector<ValuesPtr> empty_columns(const std::vector<std::size_t>& indices, const IndexTypes& types) {
@@ -331,10 +399,13 @@ class CsvReading {
   }
 
   [[noreturn]] void explain(const arrow::Status& status, const std::vector<std::size_t>& indices,
-                            const IndexTypes& types, bool too_long) {
+                            const IndexTypes& types) {
     refuse_malformed_records(text_, layout_.shape);
-    for (const std::size_t i : indices) refuse_invalid_utf8(text_, i, layout_.names[i]);
-    if (too_long) throw DataError("a line is longer than 1 GiB", {text_.name, 0, 0});
+    arrow::util::InitializeUTF8();
+    if (!arrow::util::ValidateUTF8(text_.view())) {
+      for (const std::size_t i : indices) refuse_invalid_utf8(text_, i, layout_.names[i]);
+    }
+    if (is_too_long(status)) throw DataError("a line is longer than 1 GiB", {text_.name, 0, 0});
     std::string what = "cannot be read";
     for (const auto& [i, type] : types) what += ", with column '" + layout_.names[i] + "' as " + type->ToString();
     check(status, text_.name, what);
@@ -345,14 +416,18 @@ class CsvReading {
   void refine(const std::vector<std::size_t>& indices, const IndexTypes& given, std::vector<ValuesPtr>& columns) {
     std::vector<std::size_t> places;
     std::vector<std::size_t> again;
-    IndexTypes types;
+    IndexTypes types = types_of_numbers(indices, given, columns);
     for (std::size_t k = 0; k < indices.size(); ++k) {
       if (given.contains(indices[k])) continue;
-      if (const TypePtr type = better_type(indices[k], *columns[k])) {
+      const auto type_of_texts = better_type(indices[k], *columns[k]);
+      if (type_of_texts != nullptr) types.emplace(indices[k], type_of_texts);
+      if (types.contains(indices[k])) {
         places.push_back(k);
         again.push_back(indices[k]);
-        types.emplace(indices[k], type);
-      } else if (columns[k]->type()->id() == arrow::Type::TIMESTAMP && !is_part_) {
+        continue;
+      }
+      if (columns[k]->type()->id() == arrow::Type::STRING) columns[k] = inferred_times(std::move(columns[k]));
+      if (columns[k]->type()->id() == arrow::Type::TIMESTAMP && !is_part_) {
         columns[k] = normalise(columns[k], text_.name, layout_.names[indices[k]]);
       }
     }
@@ -361,41 +436,48 @@ class CsvReading {
     for (std::size_t n = 0; n < places.size(); ++n) columns[places[n]] = std::move(better[n]);
   }
 
-  /// The type to read a column as instead of the one inferred; null to keep that.
+  /// The type to read a column as instead of one that is no number; null to keep that.
   TypePtr better_type(std::size_t index, const arrow::ChunkedArray& values) {
     switch (values.type()->id()) {
       case arrow::Type::BINARY: refuse_invalid_utf8(text_, index, layout_.names[index]); return nullptr;
       case arrow::Type::TIME32:
       case arrow::Type::TIME64: return arrow::utf8();
-      case arrow::Type::DOUBLE: return may_have_lost_digits(values) ? exact_integer(index) : nullptr;
       default: return nullptr;
     }
   }
 
-  TypePtr exact_integer(std::size_t index) {
-    if (!is_part_) return exact_integer_of_all(index);
-    try {
-      return exact_integer_of_all(index);
-    } catch (const DataError&) {  // in other parts the column may have texts, or floats
-      throw NeedsWholeText();
+  /// The types to read columns of numbers as where Arrow inferred others: text where some are codes, integers where all
+  /// are but some have a plus sign. Looks at how numbers are spelled only where that may matter.
+  IndexTypes types_of_numbers(const std::vector<std::size_t>& indices, const IndexTypes& given,
+                              const std::vector<ValuesPtr>& columns) {
+    const bool may_have_codes = may_hold_codes(records(), text_.delimiter);
+    std::vector<std::size_t> looked_at;
+    std::vector<TypePtr> inferred;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      const auto type = columns[k]->type()->id();
+      const bool is_float = type == arrow::Type::DOUBLE;
+      if (given.contains(indices[k]) || (!is_float && type != arrow::Type::INT64)) continue;
+      if (!may_have_codes && !(is_float && may_have_lost_digits(*columns[k]))) continue;
+      looked_at.push_back(indices[k]);
+      inferred.push_back(columns[k]->type());
     }
+    IndexTypes types;
+    if (looked_at.empty()) return types;
+    const std::vector<NumberFacts> facts =
+        number_facts(text_, layout_.shape, looked_at, null_spellings(options_), meter_);
+    for (std::size_t n = 0; n < looked_at.size(); ++n) {
+      const TypePtr type = facts[n].has_codes ? arrow::utf8() : type_of(facts[n], looked_at[n]);
+      if (!type->Equals(inferred[n])) types.emplace(looked_at[n], type);
+    }
+    return types;
   }
 
-  /// Returns null where the column is one of floats. DataError where no type holds all its integers exactly.
-  TypePtr exact_integer_of_all(std::size_t index) {
-    const std::string& name = layout_.names[index];
-    const NumberSpelling spelling =
-        spelling_of_numbers(text_, layout_.shape, index, name, null_spellings(options_), meter_);
-    if (spelling.integers_only && spelling.fit_uint64) return arrow::uint64();
-    if (spelling.integers_only) {
-      throw DataError("column '" + name + "' holds integers that neither int64 nor uint64 holds together, such as " +
-                          spelling.beyond_int64 + kReadNearest,
-                      {text_.name, spelling.line, 0});
-    }
-    if (spelling.inexact.empty()) return nullptr;
-    throw DataError("column '" + name + "' holds floats and the integer " + spelling.inexact +
-                        ", which float64 does not hold exactly" + kReadNearest,
-                    {text_.name, spelling.inexact_line, 0});
+  /// DataError where no type holds all numbers exactly. In other parts the column may have texts, or floats.
+  TypePtr type_of(const NumberFacts& facts, std::size_t index) const {
+    NumberType type = number_type(facts);
+    if (type.type != nullptr) return type.type;
+    if (is_part_) throw NeedsWholeText();
+    throw DataError("column '" + layout_.names[index] + "' " + type.problem, {text_.name, type.place.line, 0});
   }
 
   const CsvText& text_;

@@ -13,11 +13,6 @@ namespace {
 
 std::string fields_text(std::size_t n) { return std::to_string(n) + (n == 1 ? " field" : " fields"); }
 
-// Of text that the parser took for a number and read as infinite: is infinity what it says?
-bool says_infinity(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace
 
 void refuse_malformed_records(const CsvText& text, const CsvShape& shape) {
@@ -74,38 +69,40 @@ std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& sha
   return empty;
 }
 
-NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, std::size_t index,
-                                   const std::string& column, const std::vector<std::string>& nulls, ReadMeter& meter) {
-  NumberSpelling spelling;
+std::vector<NumberFacts> number_facts(const CsvText& text, const CsvShape& shape,
+                                      const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
+                                      ReadMeter& meter) {
+  std::vector<NumberFacts> facts(indices.size());
   meter.expect(text.view().size());
   MeteredPass pass(meter, text.view().size());
   CsvScanner scanner(text.view(), text.delimiter, text.first_line);
   while (scanner.next()) {
     pass.reach(scanner.end());
-    if (scanner.end() <= shape.data_begin || index >= scanner.fields().size()) continue;
-    const CsvField& field = scanner.fields()[index];
-    const std::string unquoted = field.quoted ? field.text() : std::string();
-    if (!field.quoted && std::find(nulls.begin(), nulls.end(), field.raw) != nulls.end()) continue;
-    if (field.quoted && unquoted.empty()) continue;
-    const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
-    if (!says_infinity(number) && overflows_float64(std::string(number))) {
-      throw DataError("column '" + column + "': " + shorten(number) + " is beyond float64 (1.8e308)",
-                      {text.name, scanner.line_of(index), 0});
-    }
-    spelling.integers_only = spelling.integers_only && is_integer(number);
-    spelling.fit_uint64 = spelling.fit_uint64 && fits_uint64(number);
-    if (!is_integer(number)) continue;
-    if (spelling.beyond_int64.empty() && !fits_int64(number)) {
-      spelling.beyond_int64 = shorten(number);
-      spelling.line = scanner.line_of(index);
-    }
-    if (spelling.inexact.empty() && !float64_holds(number)) {
-      spelling.inexact = shorten(number);
-      spelling.inexact_line = scanner.line_of(index);
+    if (scanner.end() <= shape.data_begin) continue;
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+      if (indices[n] >= scanner.fields().size()) continue;
+      const CsvField& field = scanner.fields()[indices[n]];
+      const std::string unquoted = field.quoted ? field.text() : std::string();
+      const bool is_null =
+          field.quoted ? unquoted.empty() : std::find(nulls.begin(), nulls.end(), field.raw) != nulls.end();
+      if (is_null) continue;
+      const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
+      facts[n].has_codes = facts[n].has_codes || is_code(number);
+      facts[n].add(number, [&] { return TextPlace{scanner.line_of(indices[n]), 0}; });
     }
   }
   pass.finish();
-  return spelling;
+  return facts;
+}
+
+CsvPlace field_in_record(const CsvText& text, const CsvShape& shape, std::size_t index, std::int64_t record) {
+  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  while (scanner.next()) {
+    if (scanner.end() <= shape.data_begin || record-- > 0) continue;
+    if (index >= scanner.fields().size()) break;
+    return {scanner.fields()[index].text(), scanner.line_of(index)};
+  }
+  return {};
 }
 
 }  // namespace skyrank::datasets

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "datasets/csv/csv.hpp"
+#include "datasets/csv/number_text.hpp"
 
 // The parser says that something is wrong; these walk the text again to say on which line. Slow paths, all of them.
 namespace skyrank::datasets {
@@ -30,19 +31,19 @@ std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& sha
                                         const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
                                         ReadMeter& meter);
 
-/// How the numbers of a column that was read as float64 are written.
-struct NumberSpelling {
-  bool integers_only = true;
-  bool fit_uint64 = true;    ///< all integers do, and are spelled without a sign
-  std::string beyond_int64;  ///< the first integer that int64 does not hold as it is spelled
-  std::int64_t line = 0;     ///< its line
-  std::string inexact;       ///< the first integer that float64 does not hold exactly
-  std::int64_t inexact_line = 0;
+/// Looks at all fields of the columns `indices`, which are numbers, but those before `data_begin` and NULL ones. The
+/// walk over the text adds to what `meter` expects.
+std::vector<NumberFacts> number_facts(const CsvText& text, const CsvShape& shape,
+                                      const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
+                                      ReadMeter& meter);
+
+/// A field of a column.
+struct CsvPlace {
+  std::string text;       ///< its value
+  std::int64_t line = 0;  ///< line on which it begins
 };
 
-/// Looks at all fields of a column that was read as float64, but those before `data_begin` and NULL ones. DataError at
-/// a number beyond float64, such as 1e400. The walk over the text adds to what `meter` expects.
-NumberSpelling spelling_of_numbers(const CsvText& text, const CsvShape& shape, std::size_t index,
-                                   const std::string& column, const std::vector<std::string>& nulls, ReadMeter& meter);
+/// Finds the field of column `index` in a record, counted from 0 behind the header.
+CsvPlace field_in_record(const CsvText& text, const CsvShape& shape, std::size_t index, std::int64_t record);
 
 }  // namespace skyrank::datasets

@@ -88,12 +88,14 @@ bool CsvScanner::next() {
   for (const CsvField& field : fields_) {
     if (field.quoted) next_line_ += count_line_breaks(field.raw);
   }
+  spans_lines_ = next_line_ != line_;
   skip_line_break();
   return true;
 }
 
 std::int64_t CsvScanner::line_of(std::size_t field) const {
   std::int64_t line = line_;
+  if (!spans_lines_) return line;
   for (std::size_t i = 0; i < field; ++i) line += count_line_breaks(fields_[i].raw);
   return line;
 }

@@ -66,6 +66,7 @@ class CsvScanner {
   std::size_t position_ = 0;
   std::int64_t next_line_ = 1;
   std::int64_t line_ = 0;
+  bool spans_lines_ = false;  // a quoted field of the record holds line breaks
   bool unterminated_ = false;
   std::vector<CsvField> fields_;
 };

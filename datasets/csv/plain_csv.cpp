@@ -26,6 +26,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -45,6 +46,12 @@ struct Unread {};
 using PlainColumn = std::variant<Unread, arrow::Int64Builder, arrow::DoubleBuilder, arrow::StringBuilder>;
 
 bool begins_number(char c) { return c == '-' || (c >= '0' && c <= '9'); }
+
+/// Returns true where a number, which ends before `end`, may be a code such as 007.
+bool has_leading_zero(const char* number, const char* end) {
+  if (*number == '-') ++number;
+  return *number == '0' && end - number > 1 && number[1] != '.' && number[1] != 'e' && number[1] != 'E';
+}
 
 /// Properties of a file that its blocks share.
 struct PlainFormat {
@@ -154,7 +161,8 @@ class PlainParser {
     typename Type::c_type value{};
     if (begins_number(*at)) {
       const auto [end, error] = std::from_chars(at, end_, value);
-      if (error == std::errc{} && ends_field(*end)) return append(column, value) ? end : nullptr;
+      const bool is_whole = error == std::errc{} && ends_field(*end);
+      if (is_whole && !has_leading_zero(at, end)) return append(column, value) ? end : nullptr;
     }
     return read_unusual(column, at);
   }
@@ -172,6 +180,7 @@ class PlainParser {
     }
     const std::string_view number = trim_blanks(text);
     typename Type::c_type value{};
+    if (is_code(number)) return nullptr;
     if (!arrow::internal::ParseValue<Type>(number.data(), number.size(), &value)) return nullptr;
     return append(column, value) ? end : nullptr;
   }
@@ -350,6 +359,18 @@ std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> bl
   return *values;
 }
 
+/// Returns the fields of columns; one behind all fields for a column that is not there.
+std::vector<std::size_t> places_of(const std::vector<std::string>& columns, const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> fields;
+  for (std::size_t i = 0; i < names.size(); ++i) fields.emplace(names[i], i);
+  std::vector<std::size_t> places;
+  for (const std::string& column : columns) {
+    const auto field = fields.find(column);
+    places.push_back(field == fields.end() ? names.size() : field->second);
+  }
+  return places;
+}
+
 /// Reads the types of columns from the start of a file; nothing where it does not tell them.
 std::optional<std::vector<TypePtr>> sample_types(const CsvText& start, const CsvHeader& header,
                                                  const std::vector<std::string>& columns, const ReadOptions& options) {
@@ -360,12 +381,10 @@ std::optional<std::vector<TypePtr>> sample_types(const CsvText& start, const Csv
                                      static_cast<std::int64_t>(end + 1 - header.begin));
   records.first_line = header.first_line;
   std::vector<TypePtr> types(header.fields);
+  const std::vector<std::size_t> places = places_of(columns, header.names);
   try {
     const auto table = csv_block(records, header, columns, options, {});
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto place = std::ranges::find(header.names, columns[i]) - header.names.begin();
-      types[static_cast<std::size_t>(place)] = table->column(static_cast<int>(i))->type();
-    }
+    for (std::size_t i = 0; i < places.size(); ++i) types[places[i]] = table->column(static_cast<int>(i))->type();
   } catch (const NeedsWholeText&) {
     return std::nullopt;
   } catch (const DataError&) {  // csv_table tells it with its line
@@ -419,9 +438,8 @@ std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOpt
   const std::vector<arrow::ArrayVector> values = joined_blocks(*std::move(blocks), header->fields, threads, file.name);
   arrow::FieldVector fields;
   std::vector<std::shared_ptr<arrow::ChunkedArray>> chunked;
-  for (const std::string& name : columns) {
-    const auto field = static_cast<std::size_t>(std::ranges::find(header->names, name) - header->names.begin());
-    fields.push_back(arrow::field(name, format.types[field]));
+  for (const std::size_t field : places_of(columns, header->names)) {
+    fields.push_back(arrow::field(header->names[field], format.types[field]));
     chunked.push_back(std::make_shared<arrow::ChunkedArray>(values[field], format.types[field]));
   }
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(chunked));

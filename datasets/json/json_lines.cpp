@@ -2,8 +2,8 @@
 
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
+#include <arrow/builder.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/cast.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/json/options.h>
 #include <arrow/json/reader.h>
@@ -15,11 +15,15 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <skyrank/error.hpp>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/arrow/text_types.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
 #include "engine/stop.hpp"
@@ -35,6 +39,7 @@ const char* to_string(JsonKind kind) {
     case JsonKind::null: return "null";
     case JsonKind::boolean: return "a boolean";
     case JsonKind::number: return "a number";
+    case JsonKind::word:
     case JsonKind::string: return "a text";
     case JsonKind::object: return "an object";
     case JsonKind::array: return "an array";
@@ -42,23 +47,22 @@ const char* to_string(JsonKind kind) {
   return "?";
 }
 
-JsonColumn with_problem(const JsonKey& key, std::string problem, JsonPlace place) {
+JsonColumn with_problem(const JsonKey& key, std::string problem, TextPlace place) {
   return {.name = key.name, .type = arrow::utf8(), .nested = {}, .problem = std::move(problem), .place = place};
 }
 
 JsonColumn number_column(const JsonKey& key) {
-  JsonColumn column{.name = key.name, .type = arrow::float64(), .nested = {}, .problem = {}, .place = {}};
-  if (key.integers_only && key.fit_int64) column.type = arrow::int64();
-  if (key.integers_only && !key.fit_int64 && key.fit_uint64) column.type = arrow::uint64();
-  if (column.type->id() != arrow::Type::DOUBLE) return column;
-  if (!key.beyond.empty())
-    return with_problem(key, "holds " + key.beyond + ", which is beyond float64 (1.8e308)", key.beyond_place);
-  if (key.inexact.empty()) return column;
-  return with_problem(key,
-                      "holds the integer " + key.inexact +
-                          ", and no type holds all its numbers exactly; write large integers with a decimal point or "
-                          "an exponent to read the nearest float64",
-                      key.inexact_place);
+  const bool has_words = key.has_bare_words || key.place_of(JsonKind::word).line > 0;
+  NumberFacts numbers = key.numbers;
+  numbers.integers_only = numbers.integers_only && !has_words;
+  NumberType type = number_type(numbers);
+  if (type.type == nullptr) return with_problem(key, std::move(type.problem), type.place);
+  return {.name = key.name,
+          .type = std::move(type.type),
+          .is_spelled = has_words,
+          .nested = {},
+          .problem = {},
+          .place = {}};
 }
 
 std::string_view view_of(const JsonText& text) {
@@ -95,7 +99,7 @@ void refuse_malformed_records(const JsonText& text) {
       const auto nothing = nlohmann::json::parse(scanner.record(), keep_nothing);
     } catch (const nlohmann::json::out_of_range&) {  // a number such as 1e400, which is valid JSON
     } catch (const nlohmann::json::parse_error& error) {
-      const JsonPlace place = scanner.place_in_record(error.byte > 0 ? error.byte - 1 : 0);
+      const TextPlace place = scanner.place_in_record(error.byte > 0 ? error.byte - 1 : 0);
       throw DataError("the object is not valid JSON", {text.name, place.line, place.column});
     }
   }
@@ -133,19 +137,102 @@ arrow::Result<TablePtr> parse(const JsonText& text, const JsonLines& lines, arro
   return read_table(blocks.stream(), decoding_pool(static_cast<std::uint64_t>(text.bytes->size())), reading, parsing);
 }
 
-/// Texts as dates or timestamps where all of them are, as in CSV files.
-ValuesPtr inferred(ValuesPtr values) {
-  if (values->null_count() == values->length()) return values;
-  for (const auto& type :
-       {arrow::date32(), arrow::timestamp(arrow::TimeUnit::SECOND), arrow::timestamp(arrow::TimeUnit::NANO)}) {
-    auto cast = arrow::compute::Cast(values, arrow::compute::CastOptions::Safe(type));
-    if (cast.ok()) return cast->chunked_array();
+/// Returns a text in which the number 0 stands for each of the words NaN, Infinity and -Infinity without quotes, which
+/// the parser does not know. All other bytes stay where they are.
+JsonText without_bare_words(const JsonText& text) {
+  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  while (scanner.next()) {
   }
-  return values;
+  std::string bytes(view_of(text));
+  for (const std::size_t word : scanner.bare_words()) {
+    const std::size_t letters = bytes.find_first_not_of("-InfinityNa", word);
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(word), bytes.begin() + static_cast<std::ptrdiff_t>(letters),
+              ' ');
+    bytes[word] = '0';
+  }
+  JsonText plain = text;
+  plain.bytes = arrow::Buffer::FromString(std::move(bytes));
+  return plain;
 }
 
-const JsonColumn& readable(const JsonText& text, const JsonLines& lines, const std::string& name) {
-  const JsonColumn* column = lines.find(name);
+/// The values of some keys as they are spelled, one column for each of `names`.
+class SpelledColumns {
+ public:
+  SpelledColumns(const JsonText& text, std::vector<std::string> names) : text_(text), columns_(names.size()) {
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < names.size(); ++i) places.emplace(std::move(names[i]), i);
+    JsonScanner scanner(view_of(text), text.name, text.first_line);
+    std::vector<std::optional<std::size_t>> column_of_key;
+    scanner.on_values([&](std::size_t key, std::string_view token) {
+      while (column_of_key.size() <= key) {
+        const auto place = places.find(scanner.keys()[column_of_key.size()].name);
+        column_of_key.push_back(place == places.end() ? std::nullopt : std::optional(place->second));
+      }
+      if (column_of_key[key]) append(columns_[*column_of_key[key]], token, scanner.records() - 1);
+    });
+    while (scanner.next()) {
+    }
+    for (Texts& column : columns_) finish(column, scanner.records());
+  }
+
+  ValuesPtr column(std::size_t index) const {
+    return std::make_shared<arrow::ChunkedArray>(columns_[index].chunks, arrow::utf8());
+  }
+
+ private:
+  struct Texts {
+    arrow::StringBuilder builder;
+    std::int64_t rows = 0;
+    arrow::ArrayVector chunks;
+  };
+
+  void append(Texts& column, std::string_view token, std::int64_t row) {
+    constexpr std::int64_t kChunkBytes = std::int64_t{1} << 30;
+    if (column.builder.value_data_length() > kChunkBytes) finish(column, column.rows);
+    check(column.builder.AppendNulls(row - column.rows), text_.name, "values");
+    column.rows = row + 1;
+    if (token == "null") return check(column.builder.AppendNull(), text_.name, "values");
+    const bool is_string = token.starts_with('"');
+    check(column.builder.Append(is_string ? unescaped(token.substr(1, token.size() - 2)) : std::string(token)),
+          text_.name, "values");
+  }
+
+  void finish(Texts& column, std::int64_t rows) {
+    check(column.builder.AppendNulls(rows - column.rows), text_.name, "values");
+    auto built = column.builder.Finish();
+    check(built.status(), text_.name, "values");
+    column.chunks.push_back(*std::move(built));
+  }
+
+  const JsonText& text_;
+  std::vector<Texts> columns_;
+};
+
+/// Text and place of the value that a key has in a record, counted from 0.
+std::pair<std::string, TextPlace> value_in_record(const JsonText& text, const std::string& name, std::int64_t record) {
+  std::pair<std::string, TextPlace> found;
+  JsonScanner scanner(view_of(text), text.name, text.first_line);
+  scanner.on_values([&](std::size_t key, std::string_view token) {
+    if (scanner.records() - 1 != record || scanner.keys()[key].name != name) return;
+    found = {token.starts_with('"') ? unescaped(token.substr(1, token.size() - 2)) : std::string(token),
+             scanner.place_in_record(static_cast<std::size_t>(token.data() - scanner.record().data()))};
+  });
+  while (scanner.records() <= record && scanner.next()) {
+  }
+  return found;
+}
+
+/// The values of a column that is read as it is spelled: in its stated type, or as float64.
+ValuesPtr spelled_values(const JsonText& text, const arrow::ChunkedArray& texts, const std::string& name,
+                         const StatedType* stated) {
+  ParsedTexts parsed = parse_texts(texts, stated == nullptr ? TypeChoices{arrow::float64()} : type_choices(*stated));
+  if (parsed.values != nullptr) return std::move(parsed.values);
+  const auto [value, place] = value_in_record(text, name, parsed.wrong_row);
+  throw DataError("column '" + name + "' " + no_value_of(value, stated == nullptr ? "float64" : stated->name),
+                  {text.name, place.line, place.column});
+}
+
+const JsonColumn& readable(const JsonText& text, const JsonColumn* column, const std::string& name) {
   if (column == nullptr) throw DataError(text.name + ": there is no column '" + name + "'");
   if (!column->problem.empty()) {
     throw DataError("column '" + name + "' " + column->problem, {text.name, column->place.line, column->place.column});
@@ -154,13 +241,12 @@ const JsonColumn& readable(const JsonText& text, const JsonLines& lines, const s
   return *column;
 }
 
-/// Reads the columns that have values; null where none has.
-TablePtr parsed_columns(const JsonText& text, const JsonLines& lines, const std::vector<std::string>& names,
+/// Reads the columns `wanted`, but those without values; null where there are no others.
+TablePtr parsed_columns(const JsonText& text, const JsonLines& lines, const std::vector<const JsonColumn*>& wanted,
                         const JsonReading& reading) {
   arrow::FieldVector fields;
-  for (const std::string& name : names) {
-    const JsonColumn& column = readable(text, lines, name);
-    if (column.type->id() != arrow::Type::NA) fields.push_back(arrow::field(name, column.type));
+  for (const JsonColumn* column : wanted) {
+    if (column->type->id() != arrow::Type::NA) fields.push_back(arrow::field(column->name, column->type));
   }
   if (fields.empty()) {
     // The scan lets some mistakes pass that the parser finds.
@@ -184,18 +270,28 @@ ValuesPtr no_values(const JsonText& text, const JsonLines& lines, const std::str
 
 }  // namespace
 
-JsonColumn column_of(const JsonKey& key) {
+JsonColumn column_of(const JsonKey& values) {
+  JsonKey key = values;
+  TextPlace& word = key.places[static_cast<std::size_t>(JsonKind::word)];
+  TextPlace& string = key.places[static_cast<std::size_t>(JsonKind::string)];
+  const bool has_texts = string.line > 0 || key.place_of(JsonKind::boolean).line > 0;
+  if (word.line > 0 && has_texts) {
+    if (string.line == 0) string = word;
+    word = {};
+  }
   std::vector<JsonKind> kinds;
   for (std::size_t i = 1; i < kJsonKinds; ++i) {
     if (key.places[i].line > 0) kinds.push_back(static_cast<JsonKind>(i));
   }
   std::sort(kinds.begin(), kinds.end(), [&](JsonKind a, JsonKind b) {
-    const JsonPlace& one = key.place_of(a);
-    const JsonPlace& other = key.place_of(b);
+    const TextPlace& one = key.place_of(a);
+    const TextPlace& other = key.place_of(b);
     return std::pair(one.line, one.column) < std::pair(other.line, other.column);
   });
   JsonColumn column{.name = key.name, .type = arrow::null(), .nested = {}, .problem = {}, .place = {}};
   if (kinds.empty()) return column;
+  const auto is_number = [](JsonKind kind) { return kind == JsonKind::number || kind == JsonKind::word; };
+  if (std::ranges::all_of(kinds, is_number)) return number_column(key);
   if (kinds.size() > 1) {
     return with_problem(key,
                         std::string("is ") + to_string(kinds[1]) + " here, but " + to_string(kinds[0]) + " in line " +
@@ -204,7 +300,6 @@ JsonColumn column_of(const JsonKey& key) {
   }
   switch (kinds.front()) {
     case JsonKind::boolean: column.type = arrow::boolean(); break;
-    case JsonKind::number: return number_column(key);
     case JsonKind::string: column.type = arrow::utf8(); break;
     default: column.type = nullptr; column.nested = kinds.front() == JsonKind::object ? "JSON object" : "JSON array";
   }
@@ -239,6 +334,7 @@ JsonBlock scan_json_block(const JsonText& piece, bool at_end) {
   }
   block.lines.longest = scanner.longest();
   block.lines.spans_lines = scanner.spans_lines();
+  block.lines.has_bare_words = !scanner.bare_words().empty();
   block.keys = scanner.keys();
   for (const JsonKey& key : block.keys) block.lines.columns.push_back(column_of(key));
   return block;
@@ -255,6 +351,7 @@ JsonLines scan_json_lines(const JsonText& text) {
   lines.rows = scanner.records();
   lines.longest = scanner.longest();
   lines.spans_lines = scanner.spans_lines();
+  lines.has_bare_words = !scanner.bare_words().empty();
   for (const JsonKey& key : scanner.keys()) lines.columns.push_back(column_of(key));
   if (lines.rows > 0) return lines;
   throw DataError("the file is empty; each line should be a JSON object, whose keys name the columns",
@@ -263,15 +360,43 @@ JsonLines scan_json_lines(const JsonText& text) {
 
 TablePtr json_table(const JsonText& text, const JsonLines& lines, const std::vector<std::string>& names,
                     const JsonReading& reading) {
-  const TablePtr parsed = parsed_columns(text, lines, names, reading);
+  const auto stated = [&](const std::string& name) {
+    const auto type = reading.types.find(name);
+    return type == reading.types.end() ? nullptr : &type->second;
+  };
+  std::unordered_map<std::string_view, const JsonColumn*> by_name;
+  for (const JsonColumn& column : lines.columns) by_name.emplace(column.name, &column);
+  std::vector<const JsonColumn*> parsed_ones;
+  std::vector<std::string> spelled_ones;
+  for (const std::string& name : names) {
+    const auto found = by_name.find(name);
+    const JsonColumn* const column = found == by_name.end() ? nullptr : found->second;
+    const bool is_stated = column != nullptr && stated(name) != nullptr;
+    if (is_stated || readable(text, column, name).is_spelled) {
+      spelled_ones.push_back(name);
+    } else {
+      parsed_ones.push_back(column);
+    }
+  }
+  const JsonText plain = lines.has_bare_words ? without_bare_words(text) : text;
+  const TablePtr parsed = parsed_columns(plain, lines, parsed_ones, reading);
+  std::optional<SpelledColumns> spelled;
+  if (!spelled_ones.empty()) spelled.emplace(text, spelled_ones);
+  std::size_t next_spelled = 0;
   arrow::FieldVector fields;
   std::vector<ValuesPtr> columns;
   for (const std::string& name : names) {
     ValuesPtr values = parsed == nullptr ? nullptr : parsed->GetColumnByName(name);
-    if (values == nullptr) values = no_values(text, lines, name);
-    values = normalise(values, text.name, name);
-    const bool stays_text = std::find(reading.texts.begin(), reading.texts.end(), name) != reading.texts.end();
-    if (values->type()->id() == arrow::Type::STRING && !stays_text) values = inferred(std::move(values));
+    if (next_spelled < spelled_ones.size() && spelled_ones[next_spelled] == name) {
+      values = spelled_values(text, *spelled->column(next_spelled++), name, stated(name));
+    } else {
+      if (values == nullptr) values = no_values(text, lines, name);
+      values = normalise(values, text.name, name);
+      const bool may_be_times = values->type()->id() == arrow::Type::STRING && !reading.texts.contains(name);
+      if (may_be_times) values = inferred_times(std::move(values));
+    }
+    const bool has_zone = values->type()->id() == arrow::Type::TIMESTAMP && !reading.is_part;
+    if (has_zone) values = normalise(values, text.name, name);
     fields.push_back(arrow::field(name, values->type()));
     columns.push_back(std::move(values));
   }

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "datasets/files.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
 
@@ -28,17 +31,19 @@ struct JsonText {
 struct JsonColumn {
   std::string name;
   std::shared_ptr<arrow::DataType> type;  ///< utf8 for all texts; null for nested values
+  bool is_spelled = false;                ///< NaN or an infinity is among its numbers, which JSON has no numbers for
   std::string nested;                     ///< kind of these values: "JSON object" or "JSON array"
   std::string problem;                    ///< why the column cannot be read; empty where it can
-  JsonPlace place = {};                   ///< place of the problem
+  TextPlace place = {};                   ///< place of the problem
 };
 
 /// The columns and rows of a text.
 struct JsonLines {
   std::vector<JsonColumn> columns;  ///< in the order in which their keys first come
   std::int64_t rows = 0;
-  std::size_t longest = 0;   ///< bytes of the longest object
-  bool spans_lines = false;  ///< an object has line breaks inside
+  std::size_t longest = 0;      ///< bytes of the longest object
+  bool spans_lines = false;     ///< an object has line breaks inside
+  bool has_bare_words = false;  ///< NaN or an infinity stands without quotes
 
   const JsonColumn* find(const std::string& name) const;
 };
@@ -61,14 +66,16 @@ JsonBlock scan_json_block(const JsonText& piece, bool at_end);
 
 /// How JSON lines are read.
 struct JsonReading {
-  bool threads = true;                  ///< use Arrow's thread pool
-  std::vector<std::string> texts = {};  ///< columns that stay text, even if all their values are dates
-  BytesRead on_read = {};               ///< told of the bytes that are parsed
+  bool threads = true;                           ///< use Arrow's thread pool
+  std::set<std::string> texts = {};              ///< columns that stay text, even if all their values are dates
+  std::map<std::string, StatedType> types = {};  ///< columns of stated types
+  bool is_part = false;                          ///< of a text: timestamps keep their zone
+  BytesRead on_read = {};                        ///< told of the bytes that are parsed
 };
 
 /// Reads the columns `names` in normal types. A key that an object lacks is NULL. Texts become dates or timestamps
-/// where all of them are. DataError naming the file for what is no JSON, an unknown column, and a column whose values
-/// have different types.
+/// where all of them are, by the rules of CSV. DataError naming the file for what is no JSON, an unknown column, and a
+/// column whose values have different types, or not the one that is stated.
 std::shared_ptr<arrow::Table> json_table(const JsonText& text, const JsonLines& lines,
                                          const std::vector<std::string>& names, const JsonReading& reading);
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr int kMaxLevels = 100;  // of objects and arrays in each other; the parser behind the scan recurses
 
-/// Returns the text of a string token, its escapes replaced.
-std::string unescaped(std::string_view token) {
-  if (token.find('\\') == std::string_view::npos) return std::string(token);
-  const auto parsed = nlohmann::json::parse("\"" + std::string(token) + "\"", nullptr, /*allow_exceptions=*/false);
-  return parsed.is_string() ? parsed.get<std::string>() : std::string(token);
-}
-
 /// Returns the number of characters of a UTF-8 text.
 std::int64_t characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
@@ -51,23 +44,28 @@ bool is_json_number(std::string_view text) {
   return text.empty();
 }
 
+bool is_word(std::string_view text) { return text == "NaN" || text == "Infinity" || text == "-Infinity"; }
+
+/// Returns the word at the start of a text, or nothing.
+std::string_view word_at(std::string_view text) {
+  const std::size_t end = text.starts_with('N') ? 3 : text.starts_with('I') ? 8 : text.starts_with("-I") ? 9 : 0;
+  return is_word(text.substr(0, end)) ? text.substr(0, end) : std::string_view();
+}
+
 }  // namespace
+
+std::string unescaped(std::string_view token) {
+  if (token.find('\\') == std::string_view::npos) return std::string(token);
+  const auto parsed = nlohmann::json::parse("\"" + std::string(token) + "\"", nullptr, /*allow_exceptions=*/false);
+  return parsed.is_string() ? parsed.get<std::string>() : std::string(token);
+}
 
 void merge(JsonKey& key, const JsonKey& later) {
   for (std::size_t kind = 0; kind < kJsonKinds; ++kind) {
     if (key.places[kind].line == 0) key.places[kind] = later.places[kind];
   }
-  key.integers_only = key.integers_only && later.integers_only;
-  key.fit_int64 = key.fit_int64 && later.fit_int64;
-  key.fit_uint64 = key.fit_uint64 && later.fit_uint64;
-  if (key.inexact.empty()) {
-    key.inexact = later.inexact;
-    key.inexact_place = later.inexact_place;
-  }
-  if (key.beyond.empty()) {
-    key.beyond = later.beyond;
-    key.beyond_place = later.beyond_place;
-  }
+  key.numbers.merge(later.numbers);
+  key.has_bare_words = key.has_bare_words || later.has_bare_words;
 }
 
 JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line, std::size_t max_keys)
@@ -75,18 +73,25 @@ JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::in
   if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) line_begin_ = position_ = 3;
 }
 
-JsonPlace JsonScanner::place() const {
-  return {line_, characters(text_.substr(line_begin_, position_ - line_begin_)) + 1};
+// Goes on from the place that it was asked for last, so that a long line costs one walk for all its values.
+TextPlace JsonScanner::place_of(std::size_t position) const {
+  if (counted_line_ != line_begin_ || position < counted_end_) {
+    counted_line_ = counted_end_ = line_begin_;
+    counted_ = 0;
+  }
+  counted_ += characters(text_.substr(counted_end_, position - counted_end_));
+  counted_end_ = position;
+  return {line_, counted_ + 1};
 }
 
-JsonPlace JsonScanner::place_in_record(std::size_t offset) const {
+TextPlace JsonScanner::place_in_record(std::size_t offset) const {
   const std::string_view before = text_.substr(record_line_begin_, record_begin_ + offset - record_line_begin_);
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
   return {record_line_ + std::count(before.begin(), before.end(), '\n'), characters(before.substr(line_begin)) + 1};
 }
 
 void JsonScanner::fail(const std::string& what) const {
-  const JsonPlace here = place();
+  const TextPlace here = place();
   throw DataError(what, {name_, here.line, here.column});
 }
 
@@ -171,7 +176,10 @@ void JsonScanner::scan_member() {
   if (peek() != ':') fail("expected ':' after the key '" + key.name + "'");
   ++position_;
   skip_space();
+  const std::size_t value = position_;
+  const auto index = static_cast<std::size_t>(&key - keys_.data());
   scan_value(key);
+  if (on_value_) on_value_(index, text_.substr(value, position_ - value));
   skip_space();
 }
 
@@ -196,16 +204,14 @@ JsonKey& JsonScanner::key_of(std::string_view token) {
 }
 
 void JsonScanner::scan_value(JsonKey& key) {
+  const std::size_t begin = position_;
   const auto is_of = [&](JsonKind kind) {
-    JsonPlace& first = key.places[static_cast<std::size_t>(kind)];
-    if (first.line == 0) first = place();
+    TextPlace& first = key.places[static_cast<std::size_t>(kind)];
+    if (first.line == 0) first = place_of(begin);
   };
   if (position_ >= text_.size()) fail_cut_short();
   switch (peek()) {
-    case '"':
-      is_of(JsonKind::string);
-      scan_string();
-      break;
+    case '"': is_of(is_word(scan_string()) ? JsonKind::word : JsonKind::string); break;
     case '{':
       is_of(JsonKind::object);
       skip_nested();
@@ -235,47 +241,34 @@ void JsonScanner::scan_word(std::string_view word) {
   position_ += word.size();
 }
 
+/// Steps over NaN, Infinity or -Infinity without quotes, as Python and JavaScript write them. Returns false where there
+/// is none.
+bool JsonScanner::scan_bare_word() {
+  const std::string_view word = word_at(text_.substr(position_));
+  if (word.empty()) return false;
+  bare_words_.push_back(position_);
+  position_ += word.size();
+  return true;
+}
+
 void JsonScanner::scan_number(JsonKey& key) {
+  if (scan_bare_word()) {
+    key.has_bare_words = true;
+    return;
+  }
   std::size_t end = position_;
   while (end < text_.size() && is_number_character(text_[end])) ++end;
   const std::string_view number = text_.substr(position_, end - position_);
   if (number.empty()) fail("expected a JSON value; texts need quotes");
   if (!is_json_number(number)) fail(shorten(number) + " is no number of JSON, such as 12, -0.5 or 1e3");
-  count_number(key, number);
+  key.numbers.add(number, [&] { return place(); });
   position_ = end;
-}
-
-void JsonScanner::count_number(JsonKey& key, std::string_view number) const {
-  constexpr std::size_t kAlwaysFits = 15;    // digits that both int64 and float64 hold
-  constexpr std::size_t kUsualLength = 300;  // bytes of a number that float64 holds, unless it has an exponent
-  if (!is_integer(number)) {
-    key.integers_only = false;
-    const bool is_large = number.find_first_of("eE") != std::string_view::npos || number.size() > kUsualLength;
-    if (is_large && key.beyond.empty() && overflows_float64(std::string(number))) {
-      key.beyond = shorten(number);
-      key.beyond_place = place();
-    }
-    return;
-  }
-  if (number.size() <= kAlwaysFits) {
-    key.fit_uint64 = key.fit_uint64 && number.front() != '-';
-    return;
-  }
-  key.fit_int64 = key.fit_int64 && fits_int64(number);
-  key.fit_uint64 = key.fit_uint64 && fits_uint64(number);
-  if (number.size() > kUsualLength && key.beyond.empty() && overflows_float64(std::string(number))) {
-    key.beyond = shorten(number);
-    key.beyond_place = place();
-  }
-  if (!key.inexact.empty() || float64_holds(number)) return;
-  key.inexact = shorten(number);
-  key.inexact_place = place();
 }
 
 void JsonScanner::skip_nested() {
   int depth = 1;  // the record is a level too
   do {
-    position_ = text_.find_first_of("\"{}[]\n", position_);
+    position_ = text_.find_first_of("\"{}[]\nNI", position_);
     if (position_ == std::string_view::npos) {
       position_ = text_.size();
       fail_cut_short();
@@ -283,6 +276,11 @@ void JsonScanner::skip_nested() {
     const char c = text_[position_];
     if (c == '"') {
       scan_string();
+      continue;
+    }
+    if (c == 'N' || c == 'I') {
+      if (text_[position_ - 1] == '-') --position_;
+      if (!scan_bare_word()) fail("expected a JSON value; texts need quotes");
       continue;
     }
     if (c == '\n') count_line();

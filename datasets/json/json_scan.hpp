@@ -3,39 +3,36 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "datasets/csv/number_text.hpp"
 
 namespace skyrank::datasets {
 
-/// Kinds of JSON values.
-enum class JsonKind { null, boolean, number, string, object, array };
-constexpr std::size_t kJsonKinds = 6;
-
-/// A place in a file, from 1; the column counts characters. No place is 0, 0.
-struct JsonPlace {
-  std::int64_t line = 0;
-  std::int64_t column = 0;
-};
+/// Kinds of JSON values. A word is one of the texts "NaN", "Infinity" and "-Infinity", which are numbers beside numbers
+/// and texts beside texts; without quotes they are numbers.
+enum class JsonKind { null, boolean, number, word, string, object, array };
+constexpr std::size_t kJsonKinds = 7;
 
 /// The values that one key has in all records.
 struct JsonKey {
   std::string name;
-  std::array<JsonPlace, kJsonKinds> places{};  ///< by kind: the first such value
-  bool integers_only = true;                   ///< true if all numbers are integers
-  bool fit_int64 = true;                       ///< true if int64 holds all integers
-  bool fit_uint64 = true;                      ///< true if uint64 holds all integers
-  std::string inexact;                         ///< the first integer that float64 does not hold exactly
-  JsonPlace inexact_place;
-  std::string beyond;  ///< the first number beyond float64
-  JsonPlace beyond_place;
-  std::int64_t last_record = 0;  ///< number of the last record that has the key, from 1
+  std::array<TextPlace, kJsonKinds> places{};  ///< by kind: the first such value
+  NumberFacts numbers;                         ///< properties of the numbers in digits
+  bool has_bare_words = false;                 ///< true if a number is NaN or an infinity, without quotes
+  std::int64_t last_record = 0;                ///< number of the last record that has the key, from 1
 
-  const JsonPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
+  const TextPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
 };
+
+/// Returns the text of a string token without its quotes, its escapes replaced.
+std::string unescaped(std::string_view token);
 
 /// Adds what later records say about a key.
 void merge(JsonKey& key, const JsonKey& later);
@@ -53,17 +50,22 @@ class JsonScanner {
   /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
   bool next();
 
+  /// Calls `look` with the index of its key and its token for each value from now on.
+  void on_values(std::function<void(std::size_t key, std::string_view token)> look) { on_value_ = std::move(look); }
+
   /// Returns true after a DataError if the text ended within a record.
   bool is_cut_short() const { return cut_short_; }
 
   /// The text of the last record.
   std::string_view record() const { return text_.substr(record_begin_, position_ - record_begin_); }
   /// Place of a byte of the last record.
-  JsonPlace place_in_record(std::size_t offset) const;
+  TextPlace place_in_record(std::size_t offset) const;
   /// Offset of the first byte after the last record.
   std::size_t record_end() const { return record_end_; }
   /// Line that the walk has come to.
   std::int64_t line() const { return line_; }
+  /// Offsets of the words NaN, Infinity and -Infinity that stand without quotes, nested ones among them.
+  const std::vector<std::size_t>& bare_words() const { return bare_words_; }
   std::int64_t records() const { return records_; }
   std::size_t longest() const { return longest_; }            ///< bytes of the longest record
   bool spans_lines() const { return spans_lines_; }           ///< a record has line breaks inside
@@ -73,7 +75,8 @@ class JsonScanner {
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail_cut_short();
   [[noreturn]] void refuse_keys() const;
-  JsonPlace place() const;  // of the position
+  TextPlace place_of(std::size_t position) const;  // in the line of the walk
+  TextPlace place() const { return place_of(position_); }
   void count_line();
   char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
   void skip_space();
@@ -82,9 +85,9 @@ class JsonScanner {
   JsonKey& key_of(std::string_view token);
   void scan_value(JsonKey& key);
   void scan_number(JsonKey& key);
+  bool scan_bare_word();
   void scan_word(std::string_view word);
   void skip_nested();
-  void count_number(JsonKey& key, std::string_view number) const;
 
   std::string_view text_;
   std::string name_;
@@ -102,6 +105,11 @@ class JsonScanner {
   std::vector<JsonKey> keys_;
   std::size_t max_keys_;
   std::unordered_map<std::string, std::size_t> index_of_key_;
+  std::vector<std::size_t> bare_words_;
+  std::function<void(std::size_t, std::string_view)> on_value_;
+  mutable std::size_t counted_line_ = 0;  // the line whose characters are counted, by its offset
+  mutable std::size_t counted_end_ = 0;   // end of the characters that are counted
+  mutable std::int64_t counted_ = 0;
   std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
 };
 

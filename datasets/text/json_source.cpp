@@ -1,6 +1,5 @@
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/cast.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 
@@ -10,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "datasets/arrow/arrow_types.hpp"
+#include "datasets/arrow/text_types.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/json/json_lines.hpp"
 #include "datasets/text/block_column.hpp"
@@ -37,13 +38,18 @@ class JsonSource final : public TextSource {
     lines.rows = text.block.rows;
     lines.longest = text.block.longest;
     lines.spans_lines = text.block.spans_lines;
-    JsonReading reading{.threads = threads};
+    lines.has_bare_words = text.block.has_bare_words;
+    JsonReading reading{.threads = threads, .types = options().types};
     std::vector<std::string> names;
     for (const int column : columns) {
       const TextColumn& wanted = column_of(column);
       names.push_back(wanted.name);
-      lines.columns.push_back({.name = wanted.name, .type = parsed_type(*wanted.type), .nested = {}, .problem = {}});
-      reading.texts.push_back(wanted.name);
+      lines.columns.push_back({.name = wanted.name,
+                               .type = parsed_type(*wanted.type),
+                               .is_spelled = wanted.is_spelled,
+                               .nested = {},
+                               .problem = {}});
+      reading.texts.insert(wanted.name);
     }
     JsonText records = file(text.block.file).json(text.bytes);
     records.first_line = text.block.first_line;
@@ -52,12 +58,18 @@ class JsonSource final : public TextSource {
     std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto& type = column_of(columns[i]).type;
-      auto cast = arrow::compute::Cast(table->column(static_cast<int>(i)), type);
-      check(cast.status(), text.name, "column '" + names[i] + "'");
-      values.push_back(cast->chunked_array());
-      fields.push_back(arrow::field(names[i], type));
+      const auto& read = table->column(static_cast<int>(i));
+      const bool is_text = read->type()->id() == arrow::Type::STRING;
+      auto typed = is_text ? parse_texts(*read, {type}).values : read;
+      if (typed == nullptr) refuse_change(text.name);
+      values.push_back(normalise(convert(typed, normal_type(type), text.name, names[i]), text.name, names[i]));
+      fields.push_back(arrow::field(names[i], values.back()->type()));
     }
     return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), table->num_rows());
+  }
+
+  [[noreturn]] static void refuse_change(const std::string& file) {
+    throw DataError(file + ": changed while it was read; run again when no other program writes to it");
   }
 
   /// Dates and timestamps are texts to the parser.
@@ -95,6 +107,7 @@ bool for_each_block(const InputFile& file, std::size_t place, const ReadOptions&
     block.rows = records.lines.rows;
     block.longest = records.lines.longest;
     block.spans_lines = records.lines.spans_lines;
+    block.has_bare_words = records.lines.has_bare_words;
     piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
     take(piece, records, block);
     const std::string_view text = view_of(*piece.bytes);
@@ -117,6 +130,9 @@ class JsonBlocks {
   JsonBlocks(const std::vector<InputFile>& files, const ReadOptions& options, std::int64_t block_bytes)
       : files_(files), options_(options), block_bytes_(block_bytes), meter_(options.progress) {
     for (const InputFile& file : files_) meter_.expect(file.data().size());
+    if (options.columns) {
+      for (std::size_t i = 0; i < options.columns->size(); ++i) wanted_.emplace((*options.columns)[i], i);
+    }
   }
 
   /// Returns false where the files must be read whole.
@@ -135,12 +151,14 @@ class JsonBlocks {
       KeyFacts& facts = facts_.at(name);
       const JsonColumn column = column_of(facts.key);
       table_.stored_names.push_back(name);
-      if (column.type == nullptr) {
+      if (column.type == nullptr && !is_stated(name)) {
         table_.unsupported.push_back({.name = name, .type = column.nested});
       } else if (is_wanted(name)) {
         pad(facts);
-        const auto type = column.type->id() == arrow::Type::STRING ? facts.values.type() : column.type;
-        table_.columns.push_back({name, type, facts.values.statistics(type, name)});
+        const auto merged = facts.values.type();
+        const bool is_inferred = is_stated(name) || column.type->id() == arrow::Type::STRING;
+        const auto& type = is_inferred ? merged : column.type;
+        table_.columns.push_back({name, type, facts.values.statistics(type, name), column.is_spelled});
       }
     }
     if (options_.columns) sort_as_wanted();
@@ -148,20 +166,20 @@ class JsonBlocks {
   }
 
  private:
-  bool is_wanted(const std::string& name) const {
-    return !options_.columns ||
-           std::find(options_.columns->begin(), options_.columns->end(), name) != options_.columns->end();
-  }
+  bool is_wanted(const std::string& name) const { return !options_.columns || wanted_.contains(name); }
+
+  bool is_stated(const std::string& name) const { return options_.types.contains(name); }
 
   /// Columns that are not there, and those of values that do not go together, are for `read` to refuse.
   bool has_wanted_columns() const {
     for (const auto& [name, facts] : facts_) {
-      if (is_wanted(name) && !column_of(facts.key).problem.empty()) return false;
+      if (is_wanted(name) && !is_stated(name) && !column_of(facts.key).problem.empty()) return false;
     }
     if (!options_.columns) return true;
     return std::all_of(options_.columns->begin(), options_.columns->end(), [&](const std::string& name) {
       const auto found = facts_.find(name);
-      return found != facts_.end() && (column_of(found->second.key).type != nullptr || options_.skip_unsupported);
+      if (found == facts_.end()) return false;
+      return is_stated(name) || column_of(found->second.key).type != nullptr || options_.skip_unsupported;
     });
   }
 
@@ -172,9 +190,7 @@ class JsonBlocks {
   }
 
   void sort_as_wanted() {
-    const auto place = [&](const TextColumn& column) {
-      return std::find(options_.columns->begin(), options_.columns->end(), column.name);
-    };
+    const auto place = [&](const TextColumn& column) { return wanted_.at(column.name); };
     std::sort(table_.columns.begin(), table_.columns.end(),
               [&](const TextColumn& a, const TextColumn& b) { return place(a) < place(b); });
   }
@@ -190,7 +206,8 @@ class JsonBlocks {
   void add_block(const JsonText& text, const JsonBlock& records, const TextBlock& block) {
     table_.blocks.push_back(block);
     std::vector<std::string> parsed;
-    for (const JsonKey& key : records.keys) {
+    for (std::size_t k = 0; k < records.keys.size(); ++k) {
+      const JsonKey& key = records.keys[k];
       keys_of_file_.emplace(key.name, true);
       const auto [entry, is_new] = facts_.try_emplace(key.name);
       if (is_new) {
@@ -199,11 +216,12 @@ class JsonBlocks {
       } else {
         merge(entry->second.key, key);
       }
-      const JsonColumn& column = *records.lines.find(key.name);
-      const bool is_readable = column.type != nullptr && column.problem.empty();
+      const JsonColumn& column = records.lines.columns[k];
+      const bool is_readable = is_stated(key.name) || (column.type != nullptr && column.problem.empty());
       if (is_readable && is_wanted(key.name)) parsed.push_back(key.name);
     }
-    const TablePtr table = json_table(text, records.lines, parsed, {.threads = options_.threads != 1});
+    const TablePtr table = json_table(text, records.lines, parsed,
+                                      {.threads = options_.threads != 1, .types = options_.types, .is_part = true});
     for (std::size_t i = 0; i < parsed.size(); ++i) {
       KeyFacts& facts = facts_.at(parsed[i]);
       for (; facts.blocks + 1 < table_.blocks.size(); ++facts.blocks) {
@@ -225,7 +243,8 @@ class JsonBlocks {
   const ReadOptions& options_;
   std::int64_t block_bytes_;
   ReadMeter meter_;
-  std::vector<std::string> order_;  // of the keys, as they first come
+  std::unordered_map<std::string, std::size_t> wanted_;  // places of `options.columns`
+  std::vector<std::string> order_;                       // of the keys, as they first come
   std::map<std::string, KeyFacts> facts_;
   std::map<std::string, bool> keys_of_file_;
   TextTable table_;

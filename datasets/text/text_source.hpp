@@ -26,8 +26,9 @@ struct TextBlock {
   std::int64_t size = 0;        ///< bytes
   std::int64_t first_line = 1;  ///< number of the line at `begin`
   std::int64_t rows = 0;
-  std::size_t longest = 0;   ///< JSON lines: bytes of the longest object
-  bool spans_lines = false;  ///< JSON lines: an object has line breaks inside
+  std::size_t longest = 0;      ///< JSON lines: bytes of the longest object
+  bool spans_lines = false;     ///< JSON lines: an object has line breaks inside
+  bool has_bare_words = false;  ///< JSON lines: NaN or an infinity stands without quotes
 };
 
 /// A column of the table.
@@ -35,6 +36,7 @@ struct TextColumn {
   std::string name;
   std::shared_ptr<arrow::DataType> type;     ///< type that values are parsed as
   std::optional<UnitStatistics> statistics;  ///< by block
+  bool is_spelled = false;                   ///< JSON lines: NaN or an infinity is among its numbers
 };
 
 /// The result of the first walk.

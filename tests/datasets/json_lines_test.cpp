@@ -92,11 +92,11 @@ TEST_F(JsonFiles, WhatDoesNotFitIsRefusedWithItsPlace) {
       {"{\"a\": 1}\n{\"a\": \"x\"}\n",
        ":2:7: column 'a' is a text here, but a number in line 1; a column needs values of one type"},
       {"{\"a\": 9007199254740993}\n{\"a\": 0.5}\n",
-       ":1:7: column 'a' holds the integer 9007199254740993, and no type holds all its numbers exactly; write large "
-       "integers with a decimal point or an exponent to read the nearest float64"},
-      {"{\"a\": 1}\n{\"b\": 1, \"a\": -18446744073709551615}\n",
-       ":2:15: column 'a' holds the integer -18446744073709551615, and no type holds all its numbers exactly; write "
+       ":1:7: column 'a' holds floats and the integer 9007199254740993, which float64 does not hold exactly; write its "
        "large integers with a decimal point or an exponent to read the nearest float64"},
+      {"{\"a\": 1}\n{\"b\": 1, \"a\": -18446744073709551615}\n",
+       ":2:15: column 'a' holds integers that neither int64 nor uint64 holds together, such as -18446744073709551615; "
+       "write its large integers with a decimal point or an exponent to read the nearest float64"},
       {"{\"a\": 1e400}\n", ":1:7: column 'a' holds 1e400, which is beyond float64 (1.8e308)"},
       {"", ": the file is empty; each line should be a JSON object, whose keys name the columns"},
       {" \n\n", ": the file is empty; each line should be a JSON object, whose keys name the columns"},
@@ -107,7 +107,6 @@ TEST_F(JsonFiles, WhatDoesNotFitIsRefusedWithItsPlace) {
       {"{\"\u00e9\": 1, \"a\": 1, \"a\": 2}\n", ":1:18: the key 'a' comes twice in one object"},
       {"{\"a\": 1, \"\\u0061\": 2}\n", ":1:10: the key 'a' comes twice in one object"},
       {"{\"a\": yes}\n", ":1:7: expected a JSON value; texts need quotes"},
-      {"{\"a\": NaN}\n", ":1:7: expected a JSON value; texts need quotes"},
       {"{\"a\": 1 \"b\": 2}\n", ":1:9: expected ',' or '}' after a value"},
       {"{a: 1}\n", ":1:2: expected a key in quotes"},
       {"{\"a\" 1}\n", ":1:6: expected ':' after the key 'a'"},

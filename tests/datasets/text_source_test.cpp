@@ -158,9 +158,31 @@ TEST_P(TextBlocks, JsonHasTheRowsOfTheWholeText) {
 
 TEST_P(TextBlocks, ManyRandomTextsHaveTheTypesOfTheWholeText) {
   std::mt19937_64 random(29);
-  const std::vector<std::string> values = {
-      "1",    "-2", "2.5",      "",     "\"\"",  "true", "2024-01-01",          "\"NA\"", "NA", "nan", "1e3",
-      "text", "+4", "10:00:00", "0x1F", "\"5\"", "-0.0", "2024-01-01 10:00:00", "inf",    " 7"};
+  const std::vector<std::string> values = {"1",
+                                           "-2",
+                                           "2.5",
+                                           "",
+                                           "\"\"",
+                                           "true",
+                                           "2024-01-01",
+                                           "\"NA\"",
+                                           "NA",
+                                           "nan",
+                                           "1e3",
+                                           "text",
+                                           "+4",
+                                           "10:00:00",
+                                           "0x1F",
+                                           "\"5\"",
+                                           "-0.0",
+                                           "2024-01-01 10:00:00",
+                                           "inf",
+                                           " 7",
+                                           "007",
+                                           "+4512345678",
+                                           "2024-01-01T10:00:00Z",
+                                           "9999-12-31 23:59:59.999",
+                                           "2024-01-01 10:00:00.5"};
   for (int round = 0; round < 60; ++round) {
     std::string text = "a,b\n";
     const auto kinds = 1 + random() % 3;
@@ -172,6 +194,46 @@ TEST_P(TextBlocks, ManyRandomTextsHaveTheTypesOfTheWholeText) {
     SCOPED_TRACE(text);
     if (open({file}) != nullptr) expect_as_whole({file});
   }
+}
+
+TEST_P(TextBlocks, LateBlocksMayChangeTypes) {
+  std::string csv = "zip,plus,at,day\n";
+  std::string json;
+  for (int i = 0; i < 80; ++i) {
+    const std::string number = std::to_string(10'000 + i);
+    const std::string time = "2024-01-02T10:00:" + std::to_string(10 + i % 50) + "Z";
+    csv += (i == 70 ? "01220" : number) + "," + (i == 60 ? "+" : "") + number + "," + time + ",2024-01-02\n";
+    json += "{\"zip\": \"" + number + "\", \"f\": " + (i == 65 ? "NaN" : number);
+    json += ", \"w\": " +
+            std::string(i == 75  ? "\"-Infinity\""
+                        : i < 20 ? "\"NaN\""
+                                 : "0.5") +
+            ", \"at\": \"" + time + "\"";
+    json += std::string(i == 50 ? ", \"late\": 7" : "") + "}\n";
+  }
+  const auto of_csv = folder_.write("t.csv", csv);
+  const auto of_json = folder_.write("t.jsonl", json);
+  expect_as_whole({of_csv});
+  expect_as_whole({of_json});
+  EXPECT_THAT(schema_of(read({of_csv})), ElementsAre("zip:string", "plus:int64", "at:timestamp[s]", "day:date"));
+  EXPECT_THAT(schema_of(read({of_json})),
+              ElementsAre("zip:string", "f:float64", "w:float64", "at:timestamp[s]", "late:int64"));
+  ReadOptions options;
+  for (const auto& [column, type] : {std::pair("zip", "int32"), std::pair("at", "timestamp"),
+                                     std::pair("day", "string"), std::pair("plus", "float32")}) {
+    options.types.emplace(column, parse_column_type(type, column));
+  }
+  expect_as_whole({of_csv}, options);
+  options.types.erase("day");
+  options.types.erase("plus");
+  options.types.emplace("late", parse_column_type("string", "late"));
+  expect_as_whole({of_json}, options);
+  options.types.emplace("f", parse_column_type("int64", "f"));
+  EXPECT_THAT(error_of<DataError>([&] { open({of_json}, options); }),
+              HasSubstr("t.jsonl:66:23: column 'f' holds 'NaN'"));
+  options.types = {{"day", parse_column_type("int64", "day")}};
+  EXPECT_THAT(error_of<DataError>([&] { open({of_csv}, options); }),
+              HasSubstr("t.csv:2: column 'day' holds '2024-01-02'"));
 }
 
 TEST_P(TextBlocks, WhatOnlyTheWholeTextTellsIsLeftToIt) {

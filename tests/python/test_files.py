@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 
 import numpy
 import pytest
@@ -63,6 +64,16 @@ def test_text_of_other_kinds(tmp_path):
         answer = skyrank.query(files, best)
         assert answer["a"].tolist() == [1, 2]
         assert answer["b"].tolist() == [None, "x"]
+    (tmp_path / "zips.csv").write_text("zip,day\n94107,2020-01-01\n12,2020-01-02\n")
+    zips = skyrank.Files(tmp_path / "zips.csv", types={"zip": "string", "day": "timestamp"})
+    assert pickle.loads(pickle.dumps(zips)).columns == ["zip", "day"]
+    assert skyrank.query(zips, skyrank.Query().rank_by(skyrank.low("zip")))["zip"].tolist() == ["12", "94107"]
+    with pytest.raises(skyrank.DataError, match="unknown type 'strng'; did you mean 'string'"):
+        skyrank.Files(tmp_path / "zips.csv", types={"zip": "strng"})
+    with pytest.raises(skyrank.DataError, match="there is no column 'zap'.* did you mean 'zip'"):
+        skyrank.Files(tmp_path / "zips.csv", types={"zap": "string"})
+    with pytest.raises(skyrank.DataError, match="types are a dict"):
+        skyrank.Files(tmp_path / "zips.csv", types=["zip"])
     with pytest.raises(skyrank.DataError, match="a delimiter is one character"):
         skyrank.Files(tmp_path / "rows.txt", delimiter="")
     with pytest.raises(skyrank.DataError, match="unknown format 'cvs'"):

@@ -101,6 +101,24 @@ TEST_F(SqlCommand, ReadsFieldsBetweenADelimiter) {
             "version: 1\ntables:\n  points: {file: points.csv, format: csv, delimiter: 'tab'}");
 }
 
+TEST_F(SqlCommand, StatesTypesOfColumns) {
+  folder_.write("rows.csv", "zip,price\n94107,1.5\n12,0.25\n");
+  const std::string statement = "SELECT zip, price FROM 'rows.csv' ORDER BY zip";
+  EXPECT_EQ(run({"sql", statement, "--format", "csv"}).out, "zip,price\n12,0.25\n94107,1.5\n");
+  EXPECT_EQ(run({"sql", statement, "--types", "zip:string,price:decimal(6,2)", "--format", "csv"}).out,
+            "zip,price\n12,0.25\n94107,1.50\n");
+  EXPECT_THAT(run({"describe", "rows.csv", "--types", "zip:string"}).out, HasSubstr("zip     string"));
+  expect_mistake({"sql", statement, "--types", "zip:text"},
+                 "--types: column 'zip': unknown type 'text' (types are bool, int8 to int64, uint8 to uint64, float32, "
+                 "float64, decimal(p,s), date, timestamp and string)");
+  expect_mistake({"sql", statement, "--types", "zip"}, "--types: 'zip' is no column with its type, such as zip:string");
+  expect_mistake({"sql", statement, "--types", "zip:string,zip:date"}, "--types: the type of column 'zip' comes twice");
+  expect_mistake({"sql", statement, "--types", "zap:string"},
+                 "rows.csv: there is no column 'zap', for which 'types' says string; did you mean 'zip'?");
+  EXPECT_THAT(run({"show", "batch.yaml", "--as", "yaml", "--query", "top-2", "--set", "points.types=x:string"}).out,
+              HasSubstr("types: {x: 'string'}"));
+}
+
 TEST_F(SqlCommand, WritesFilesNamedAfterTheQuery) {
   EXPECT_EQ(run({"sql", kFront, "--out", "answers"}).status, 0);
   EXPECT_EQ(read_file(folder_.path() / "answers/answer.csv"), "id,x\na,1\nb,2\nc,4\ne,9\n");

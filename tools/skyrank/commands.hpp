@@ -74,6 +74,7 @@ struct ExplainArguments {
 struct SqlArguments {
   std::string statement;
   std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
+  std::string types;      ///< "column:type,..."; empty: none is stated
   RunArguments run;       ///< all but the batch
   bool explain = false;   ///< show the plan in place of the answer
   bool analyze = false;   ///< show it with what was measured
@@ -88,6 +89,7 @@ struct DescribeArguments {
   std::string file;       ///< a path, a pattern, a folder, a URI, or - for the standard input
   std::string format;     ///< empty: by its name or its first bytes
   std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
+  std::string types;      ///< "column:type,..."; empty: none is stated
   bool json = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,14 +27,15 @@ struct GeneratorSpec {
 
 /// The source of a table that a batch names; `datasets/` turns it into a Table.
 struct SKYRANK_EXPORT TableSource {
-  std::string name;                         ///< name of the table
-  std::vector<std::string> files;           ///< paths or globs, as written; relative to the batch file
-  std::string format;                       ///< format of the files, such as `csv`; empty means by their extensions
-  bool header = true;                       ///< CSV: the first line holds the column names
-  std::string delimiter;                    ///< CSV: one character of ASCII; empty means a comma, of .tsv a tab
-  std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means the reader's defaults
-  std::optional<GeneratorSpec> generator;   ///< instead of files
-  Location location;                        ///< place of the name in the batch; not compared
+  std::string name;                          ///< name of the table
+  std::vector<std::string> files;            ///< paths or globs, as written; relative to the batch file
+  std::string format;                        ///< format of the files, such as `csv`; empty means by their extensions
+  bool header = true;                        ///< CSV: the first line holds the column names
+  std::string delimiter;                     ///< CSV: one character of ASCII; empty means a comma, of .tsv a tab
+  std::vector<std::string> null_spellings;   ///< CSV: besides the empty field; empty means the reader's defaults
+  std::map<std::string, std::string> types;  ///< types of columns that are stated, such as `date` or `decimal(12,2)`
+  std::optional<GeneratorSpec> generator;    ///< instead of files
+  Location location;                         ///< place of the name in the batch; not compared
 
   /// Returns true if the sources are equal, whatever their places.
   bool operator==(const TableSource& other) const;

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -83,6 +83,7 @@ class Files:
         null_spellings: CSV: texts that are NULL besides the empty field; none means NULL, null, NA, N/A.
         delimiter: CSV: one character of ASCII; None means a comma, of .tsv files a tab.
         format: csv, tsv, jsonl, parquet or arrow; None means by the extension.
+        types: Types of columns of text, by name, instead of those that their values seem to have: `{"zip": "string"}`.
 
     Raises:
         DataError: A pattern matches nothing, a file is damaged, or files have different columns.
@@ -98,13 +99,15 @@ class Files:
         null_spellings: Sequence[str] = (),
         delimiter: str | None = None,
         format: str | None = None,
+        types: Mapping[str, str] | None = None,
     ) -> None:
         several = as_list(paths, (str, os.PathLike))
         for path in several:
             if not isinstance(path, (str, os.PathLike)):
                 raise DataError(f"the path of a file is a text or a Path, not {kind_of(path)}")
         names = [os.fspath(path) for path in several]
-        self._arguments = (names, header, list(null_spellings), delimiter, format)
+        stated = _stated_types(types)
+        self._arguments = (names, header, list(null_spellings), delimiter, format, stated)
         self._range: tuple[int, int] | None = None
         self._core_data: _core.Source = open_source(*self._arguments)
 
@@ -140,6 +143,18 @@ class Files:
 
     def __repr__(self) -> str:
         return f"Files({len(self)} rows; {', '.join(self.columns)})"
+
+
+def _stated_types(types: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns the types of columns as a dict of texts."""
+    if types is None:
+        return {}
+    if not isinstance(types, Mapping):
+        raise DataError(f"types are a dict such as {{'zip': 'string'}}, not {kind_of(types)}")
+    for column, kind in types.items():
+        if not isinstance(column, str) or not isinstance(kind, str):
+            raise DataError(f"types name columns and types as texts, such as {{'zip': 'string'}}, not {column!r}: {kind!r}")
+    return dict(types)
 
 
 def _opened_files(arguments: tuple[Any, ...], units: tuple[int, int] | None) -> Files:

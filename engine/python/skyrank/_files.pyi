@@ -4,6 +4,7 @@ def open_files(
     null_spellings: list[str],
     delimiter: str | None,
     format: str | None,
+    types: dict[str, str],
     main_thread: bool,
     timeout: float,
 ) -> object: ...

@@ -335,12 +335,13 @@ def open_source(
     null_spellings: Sequence[str] = (),
     delimiter: str | None = None,
     format: str | None = None,
+    types: Mapping[str, str] | None = None,
     timeout: float = 0.0,
 ) -> _core.Source:
     """Opens files as one table that is read while queries run, and only as far as they need it."""
     names = [os.fspath(pattern) for pattern in patterns]
     capsule = _files_module().open_files(
-        names, header, list(null_spellings), delimiter, format, on_main_thread(), timeout
+        names, header, list(null_spellings), delimiter, format, dict(types or {}), on_main_thread(), timeout
     )
     return _core.source_of_capsule(capsule)
 

@@ -129,8 +129,8 @@ def _file_partials(delayed: Any, files: Files, question: Query) -> list[Any]:
 
 
 def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, begin: int, end: int, first_row: int, rows: int) -> Partial:
-    paths, header, null_spellings, delimiter, form = arguments
-    files = _opened(token, tuple(paths), header, tuple(null_spellings), delimiter, form)
+    paths, header, null_spellings, delimiter, form, types = arguments
+    files = _opened(token, tuple(paths), header, tuple(null_spellings), delimiter, form, tuple(types.items()))
     if chosen is not None:
         files = files.part(*chosen)
     part = files.part(begin, end)
@@ -143,7 +143,8 @@ def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, 
 
 @functools.lru_cache(maxsize=4)
 def _opened(token: str, *arguments: Any) -> Files:
-    return Files(*arguments)
+    *others, types = arguments
+    return Files(*others, types=dict(types))
 
 
 def _merged(question: Query, partials: list[Partial]) -> Partial:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,9 +50,11 @@ class Alarm {
 
 nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
                        const std::vector<std::string>& null_spellings, const std::optional<std::string>& delimiter,
-                       const std::optional<std::string>& format, bool main_thread, double timeout) {
+                       const std::optional<std::string>& format, const std::map<std::string, std::string>& types,
+                       bool main_thread, double timeout) {
   if (delimiter) static_cast<void>(datasets::parse_delimiter(*delimiter));
   if (format) static_cast<void>(datasets::parse_input_format(*format));
+  for (const auto& [column, type] : types) static_cast<void>(datasets::parse_column_type(type, column));
   TableSource described;
   described.name = "files";
   described.files = patterns;
@@ -59,6 +62,7 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   described.null_spellings = null_spellings;
   described.delimiter = delimiter.value_or("");
   described.format = format.value_or("");
+  described.types = types;
   SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
     const Alarm alarm(timeout);
     const exec::EitherStop either(stop, alarm.token());
@@ -84,7 +88,7 @@ NB_MODULE(_files, module) {
   namespace nb = nanobind;
   using nb::literals::operator""_a;
   module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a, "null_spellings"_a,
-             "delimiter"_a.none(), "format"_a.none(), "main_thread"_a, "timeout"_a);
+             "delimiter"_a.none(), "format"_a.none(), "types"_a, "main_thread"_a, "timeout"_a);
   module.def("hear_stops", [](const nb::capsule& stops) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
     skyrank::exec::hear_stops_of(

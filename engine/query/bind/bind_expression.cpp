@@ -190,11 +190,14 @@ std::string comparison_hint(Type a, Type b) {
 /// Explains a table that came out as one column because its file separates fields otherwise.
 std::string other_delimiter(const std::vector<std::string>& names) {
   if (names.size() != 1) return {};
-  const std::size_t place = names.front().find_first_of(";|\t");
+  const std::size_t place = names.front().find_first_of(";|\t,");
   if (place == std::string::npos) return {};
-  const std::string delimiter = names.front()[place] == '\t' ? "a tab" : in_quotes(names.front().substr(place, 1));
+  const bool is_tab = names.front()[place] == '\t';
+  const std::string delimiter = is_tab ? "tab" : in_quotes(names.front().substr(place, 1));
   return "; the table has one column, " + in_quotes(names.front()) + ", so its file seems to separate fields by " +
-         delimiter + ": .csv files are read with ',' and .tsv files with tabs, so convert or rename it";
+         (is_tab ? "a tab" : delimiter) + ": give the table the key delimiter: " + delimiter +
+         ", 'sql' the option --delimiter " + delimiter +
+         ", or Files in Python delimiter=" + (is_tab ? "'tab'" : delimiter);
 }
 
 class Binder {

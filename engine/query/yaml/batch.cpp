@@ -64,10 +64,18 @@ std::vector<std::string> read_null_spellings(const YamlDocument& document, const
   return spellings;
 }
 
+std::map<std::string, std::string> read_types(const YamlDocument& document, const YamlNode& node) {
+  std::map<std::string, std::string> types;
+  for (const auto& [column, type] : query::need_map(document, node, "'types'").entries) {
+    types.emplace(column.text, query::read_text(document, type, "the type of column " + found(column)));
+  }
+  return types;
+}
+
 TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
-  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "generate"},
+  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "types", "generate"},
                       MapReader::Unknown::goes_on);
   TableSource source;
   source.name = name.text;
@@ -84,7 +92,7 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   };
   with("file", [&](const YamlNode& value) { source.files = read_files(document, value); });
   with("generate", [&](const YamlNode& value) { source.generator = read_generator(document, value); });
-  for (const char* key : {"format", "header", "delimiter", "nulls"}) {
+  for (const char* key : {"format", "header", "delimiter", "nulls", "types"}) {
     with(key, [&](const YamlNode& value) {
       if (generate != nullptr) document.fail(value, what + " is generated: '" + key + "' is for files");
     });
@@ -94,6 +102,7 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   with("delimiter",
        [&](const YamlNode& value) { source.delimiter = query::read_text(document, value, "'delimiter'"); });
   with("nulls", [&](const YamlNode& value) { source.null_spellings = read_null_spellings(document, value); });
+  with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
   return source;
 }
 
@@ -228,7 +237,8 @@ Batch read_as_far(std::string_view yaml, const std::string& source, const BatchL
 
 bool TableSource::operator==(const TableSource& other) const {
   return name == other.name && files == other.files && format == other.format && header == other.header &&
-         delimiter == other.delimiter && null_spellings == other.null_spellings && generator == other.generator;
+         delimiter == other.delimiter && null_spellings == other.null_spellings && types == other.types &&
+         generator == other.generator;
 }
 
 const TableSource& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }

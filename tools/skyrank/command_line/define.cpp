@@ -10,6 +10,9 @@ namespace {
 constexpr const char* kDelimiterHelp =
     "What separates the fields of a CSV file: one character, or tab (default: comma; tab for .tsv)";
 
+constexpr const char* kTypesHelp =
+    "Types of columns of text instead of those that their values seem to have, such as zip:string,day:date";
+
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
   command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
   command.add_option("--query", batch.queries, "Only this query; may be repeated")
@@ -17,9 +20,9 @@ void add_batch_options(CLI::App& command, BatchArguments& batch) {
       ->take_all()
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--set", batch.settings,
-          "Change a table, such as hotels.file=new.csv, hotels.format=jsonl or hotels.delimiter=tab; may be repeated")
+      .add_option("--set", batch.settings,
+                  "Change a table, such as hotels.file=new.csv, hotels.format=jsonl, hotels.delimiter=tab or "
+                  "hotels.types=zip:string; may be repeated")
       ->type_name("TABLE.KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -126,6 +129,7 @@ void define_sql(CLI::App& app, Arguments& arguments) {
       ->type_name("TEXT")
       ->required();
   command.add_option("--delimiter", arguments.sql.delimiter, kDelimiterHelp)->type_name("CHARACTER");
+  command.add_option("--types", arguments.sql.types, kTypesHelp)->type_name("COLUMN:TYPE,...");
   add_answer_options(command, arguments.sql.run, arguments);
   command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
   command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
@@ -181,6 +185,7 @@ void define_describe(CLI::App& app, Arguments& arguments) {
                            ->type_name("FORMAT");
   offer(arguments, format, {"csv", "tsv", "jsonl", "parquet", "arrow"});
   command.add_option("--delimiter", describe.delimiter, kDelimiterHelp)->type_name("CHARACTER");
+  command.add_option("--types", describe.types, kTypesHelp)->type_name("COLUMN:TYPE,...");
   add_json_flag(command, describe.json);
   add_quiet_flag(command, arguments);
   command.footer("Example:\n  skyrank describe datasets/examples/hotels.csv");

@@ -12,6 +12,7 @@
 #include "tools/skyrank/answers/json.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 #include "tools/skyrank/terminal/progress.hpp"
 
 namespace skyrank::tools {
@@ -31,6 +32,7 @@ TableSource table_of(const DescribeArguments& arguments) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
     table.delimiter = arguments.delimiter;
   }
+  if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return table;
 }
 

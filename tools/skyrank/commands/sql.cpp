@@ -7,6 +7,7 @@
 #include "engine/query/sql/parse.hpp"
 #include "engine/query/utf8.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/tables/batch_input.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -38,6 +39,7 @@ Batch batch_of(const SqlArguments& arguments) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
     table.delimiter = arguments.delimiter;
   }
+  if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return {.tables = {std::move(table)}, .queries = {std::move(statement.query)}, .directory = {}};
 }
 

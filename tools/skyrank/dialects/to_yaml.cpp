@@ -151,18 +151,25 @@ std::string to_yaml(const Query& query) {
   return text;
 }
 
+std::string types(const std::map<std::string, std::string>& columns) {
+  std::vector<std::string> entries;
+  for (const auto& [column, type] : columns) entries.push_back(scalar(column) + ": " + in_quotes(type));
+  return fmt::format("{{{}}}", fmt::join(entries, ", "));
+}
+
 std::string to_yaml(const TableSource& table) {
   if (table.generator) {
     const GeneratorSpec& spec = *table.generator;
     return fmt::format("  {}: {{generate: {{distribution: {}, rows: {}, dims: {}, seed: {}}}}}\n", scalar(table.name),
                        scalar(spec.distribution), spec.rows, spec.dims, spec.seed);
   }
-  return fmt::format("  {}: {{file: {}{}{}{}{}}}\n", scalar(table.name),
+  return fmt::format("  {}: {{file: {}{}{}{}{}{}}}\n", scalar(table.name),
                      table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
                      table.format.empty() ? "" : ", format: " + scalar(table.format),
                      table.header ? "" : ", header: false",
                      table.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.delimiter),
-                     table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes));
+                     table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes),
+                     table.types.empty() ? "" : ", types: " + types(table.types));
 }
 
 }  // namespace

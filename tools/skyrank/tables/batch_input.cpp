@@ -24,9 +24,9 @@
 namespace skyrank::tools {
 namespace {
 
-const std::vector<std::string> kSettingKeys = {"file",          "format",        "header",
-                                               "delimiter",     "nulls",         "generate.distribution",
-                                               "generate.rows", "generate.dims", "generate.seed"};
+const std::vector<std::string> kSettingKeys = {
+    "file",          "format",        "header",       "delimiter", "nulls", "types", "generate.distribution",
+    "generate.rows", "generate.dims", "generate.seed"};
 
 struct Setting {
   std::string table;
@@ -139,6 +139,27 @@ std::vector<Query> chosen(const Batch& batch, const std::vector<std::string>& na
 
 }  // namespace
 
+std::map<std::string, std::string> read_types(const std::string& text, const std::string& option) {
+  std::map<std::string, std::string> types;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    // The comma of decimal(12,2) separates no columns.
+    const std::size_t open = text.find('(', begin);
+    if (open < end) end = text.find(',', std::min(text.find(')', open), text.size()));
+    const std::string entry = text.substr(begin, end - begin);
+    const std::size_t colon = entry.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == entry.size()) {
+      throw UsageError(fmt::format("{}: '{}' is no column with its type, such as zip:string", option, entry));
+    }
+    const std::string column = entry.substr(0, colon);
+    static_cast<void>(datasets::parse_column_type(entry.substr(colon + 1), column, {option}));
+    if (!types.emplace(column, entry.substr(colon + 1)).second) {
+      throw UsageError(fmt::format("{}: the type of column '{}' comes twice", option, column));
+    }
+  }
+  return types;
+}
+
 void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
   TableSource& table = find_table(batch, setting.table);
@@ -165,6 +186,10 @@ void apply_setting(Batch& batch, const std::string& text) {
   }
   if (setting.key == "nulls") {
     table.null_spellings = list_setting(setting);
+    return;
+  }
+  if (setting.key == "types") {
+    table.types = read_types(setting.value, "--set " + text);
     return;
   }
   if (std::ranges::find(kSettingKeys, setting.key) == kSettingKeys.end()) {

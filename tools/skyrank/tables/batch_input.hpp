@@ -64,9 +64,13 @@ struct BatchMemory {
 /// Shares out `limit`, or without one four fifths of the memory that the process may use.
 BatchMemory memory_of(const Batch& batch, std::size_t limit);
 
-/// Applies one "table.key=value" to a batch. Keys: file, format, header, delimiter, and of generated tables
-/// generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative to the current
-/// folder.
+/// Reads types of columns such as `zip:string,price:decimal(12,2)`. UsageError naming `option` for other texts,
+/// DataError for a type that is not known.
+std::map<std::string, std::string> read_types(const std::string& text, const std::string& option);
+
+/// Applies one "table.key=value" to a batch. Keys: file, format, header, delimiter, nulls, types, and of generated
+/// tables generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative to the
+/// current folder.
 void apply_setting(Batch& batch, const std::string& setting);
 
 /// A table as one query gets it.

@@ -140,6 +140,7 @@ arrow::Result<std::optional<IpcFileInfo>> read_info(const ColumnarFile& file) {
     const std::size_t body =
         checked_count(message->body_length(), file.size - position, "the size of a message's values");
     if (message->type() == arrow::ipc::MessageType::RECORD_BATCH) {
+      if (message->header() == nullptr) return arrow::Status::Invalid("a message of a record batch has none");
       const std::string what = "the number of rows of record batch " + std::to_string(info.batch_rows.size());
       const std::int64_t rows = rows_of(message->header());
       info.batch_rows.push_back(

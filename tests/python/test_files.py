@@ -100,3 +100,20 @@ def test_a_time_limit_counts_opening_and_reading_files(tmp_path):
     with pytest.raises(skyrank.TimeoutError, match="took longer than its time limit"):
         skyrank.query(str(file), query, timeout=0.001)
     assert len(skyrank.query(str(file), query, timeout=3600)) == 1
+
+
+def test_damaged_footers_and_names_are_errors_that_name_the_file(tmp_path):
+    sound = tmp_path / "sound.parquet"
+    parquet.write_table(pyarrow.table({"a": [1, 2, 3], "name": ["x", "y", "z"]}), sound)
+    content = sound.read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little")
+    file = tmp_path / "t.parquet"
+    for place in range(len(content) - 8 - footer, len(content)):
+        file.write_bytes(content[:place] + bytes([content[place] ^ 0x15]) + content[place + 1:])
+        try:
+            skyrank.sql("SELECT * FROM t ORDER BY a LIMIT 1", t=str(file))
+        except skyrank.Error as error:
+            assert "t.parquet" in str(error) or "column" in str(error)
+    file.write_bytes(content.replace(b"name", b"\xffame"))
+    with pytest.raises(skyrank.DataError, match=r"t.parquet: .*\\xffame"):
+        skyrank.sql("SELECT * FROM t ORDER BY a LIMIT 1", t=str(file))

@@ -9,6 +9,7 @@ namespace skyrank::kernels {
 namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
+extern const SkylineAlgorithm sweep;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
 // In kernels/papers.
@@ -44,9 +45,9 @@ std::vector<const Algorithm*> joined(std::span<const Algorithm* const> cpu, std:
 
 std::span<const SkylineAlgorithm* const> skyline_algorithms() {
   static constexpr const SkylineAlgorithm* kCpu[] = {
-      &skyline::bnl,   &skyline::sfs,      &skyline::blocked_bitmap, &skyline::skyalign,
+      &skyline::bnl,   &skyline::sfs,      &skyline::sweep,  &skyline::blocked_bitmap, &skyline::skyalign,
 #ifdef SKYRANK_PAPERS
-      &skyline::salsa, &skyline::bskytree, &skyline::hybrid,         &skyline::pskyline, &skyline::divide_and_conquer,
+      &skyline::salsa, &skyline::bskytree, &skyline::hybrid, &skyline::pskyline,       &skyline::divide_and_conquer,
 #endif
   };
   static const auto kAll = joined<SkylineAlgorithm>(kCpu, cuda::skyline_algorithms());

@@ -72,7 +72,7 @@ TEST(Registry, WithoutThePapersHasWhatPlansNeed) {
   std::set<std::string_view> names = registered_names();
   for (const std::string_view paper : papers::names()) names.erase(paper);
   std::erase_if(names, [](std::string_view name) { return name.starts_with("cuda-"); });
-  EXPECT_EQ(names, (std::set<std::string_view>{"bnl", "sfs", "blocked-bitmap", "skyalign", "sort", "heap",
+  EXPECT_EQ(names, (std::set<std::string_view>{"bnl", "sfs", "sweep", "blocked-bitmap", "skyalign", "sort", "heap",
                                                "nth-element", "sampled-threshold"}));
 }
 

@@ -1,3 +1,5 @@
+#include "kernels/cpu/skyline/blocked_bitmap.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,7 +15,7 @@
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
-#include "kernels/cpu/skyline/two_columns.hpp"
+#include "kernels/cpu/skyline/sweep_rows.hpp"
 #include "kernels/cpu/team.hpp"
 #include "kernels/cpu/vector_targets.hpp"
 #include "kernels/registry.hpp"
@@ -28,7 +30,7 @@
 // 64 of them, or of eight, pass over a block for all. Before that, two prefilters drop what a few very strong rows
 // dominate: one goes over the columns with the strongest rows of a sample, the other over what is left with a block
 // of 512 rows of low level sums, those that dominate most of some witnesses. Exactness never depends on quantiles or
-// samples. Of two columns, a sort and a sweep settle what the prefilters leave.
+// samples. Of two columns, a sweep settles what the prefilters leave.
 //
 // A row's place in z-order and its number make one word, made once, so that orders are orders of words; all batches are
 // sorted at once, and the skyline's runs of words are merged when its blocks are made anew. Tasks of many rows come
@@ -492,31 +494,6 @@ Rows second_prefilter(const SkylineProblem& problem, Spared spared, Counters& co
   return concatenate(std::move(spared.parts));
 }
 
-/// Returns the rows of `ids` whose flag is set.
-Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
-  constexpr std::size_t kPart = 1 << 10;
-  constexpr std::size_t kFewParts = 4;
-  Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
-  const auto each_part = [&](const auto& body) {
-    parallel_for(starts.size() - 1, kFewParts, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t part = begin; part < end; ++part)
-        body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
-    });
-  };
-  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
-    starts[part + 1] = std::accumulate(flags.data() + begin, flags.data() + end, std::size_t{0});
-  });
-  std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  Vector<RowId> rows(starts.back());
-  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
-    RowId* to = rows.data() + starts[part];
-    for (std::size_t i = begin; i < end; ++i) {
-      if (flags[i] != 0) *to++ = static_cast<RowId>(ids[i]);
-    }
-  });
-  return rows;
-}
-
 /// Flags those of the rows that no other dominates.
 template <class Key, class Counters>
 Vector<std::uint8_t> flags_of_skyline(const SkylineProblem& problem, const Rows& ids, std::optional<Team>& team,
@@ -524,18 +501,22 @@ Vector<std::uint8_t> flags_of_skyline(const SkylineProblem& problem, const Rows&
   if (problem.keys.size() == 2) {
     team.reset();  // its threads would be in the way of the sort's
     counters.dominance_tests(ids.size());
-    return sweep_two_columns<Key>(problem, ids, context);
+    return sweep_rows<Key>(problem, ids, context);
   }
   const Candidates<Key> rows = make_candidates<Key>(problem, ids, counters, context);
   return flags_of(rows, reduce_in_batches(rows, counters, context));
 }
 
 template <class Key, class Counters>
+Rows prefiltered(const SkylineProblem& problem, Counters& counters, const Context& context) {
+  return second_prefilter<Key>(problem, first_prefilter<Key>(problem, counters, context), counters, context);
+}
+
+template <class Key, class Counters>
 SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
   std::optional<Team> team;
   if (problem.n >= kWorthATeam) team.emplace();
-  Spared spared = first_prefilter<Key>(problem, counters, context);
-  const Rows ids = second_prefilter<Key>(problem, std::move(spared), counters, context);
+  const Rows ids = prefiltered<Key>(problem, counters, context);
   counters.candidates(ids.size());
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   SkylineSolution solution{flagged(ids, flags_of_skyline<Key>(problem, ids, team, counters, context)), {}};
@@ -550,6 +531,15 @@ SkylineSolution solve_on_target(const SkylineProblem& problem, const Context& co
   });
 }
 
+Prefiltered prefilter_on_target(const SkylineProblem& problem, const Context& context) {
+  const Team team;
+  return with_counters(context, [&](auto counters) -> Prefiltered {
+    Rows rows = problem.keys.front().width == KeyWidth::bytes8 ? prefiltered<std::uint64_t>(problem, counters, context)
+                                                               : prefiltered<std::uint32_t>(problem, counters, context);
+    return {std::move(rows), counters.total()};
+  });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace skyrank::kernels::skyline
@@ -560,6 +550,7 @@ namespace skyrank::kernels::skyline {
 namespace {
 
 HWY_EXPORT(solve_on_target);
+HWY_EXPORT(prefilter_on_target);
 
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0) return {};
@@ -567,6 +558,10 @@ SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const
 }
 
 }  // namespace
+
+Prefiltered prefilter(const SkylineProblem& problem, const Context& context) {
+  return HWY_DYNAMIC_DISPATCH(prefilter_on_target)(problem, context);
+}
 
 extern const SkylineAlgorithm blocked_bitmap{
     .name = "blocked-bitmap",

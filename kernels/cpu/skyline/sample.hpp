@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,31 @@ RowIndices scan_rows(std::size_t n, const Context& context, const Body& body) {
     }
   });
   return concatenate(std::move(found));
+}
+
+/// Returns those of `ids` whose flag is set.
+inline Vector<RowId> flagged(std::span<const std::uint32_t> ids, const Vector<std::uint8_t>& flags) {
+  constexpr std::size_t kPart = 1 << 10;
+  constexpr std::size_t kFewParts = 4;
+  Vector<std::size_t> starts((ids.size() + kPart - 1) / kPart + 1);
+  const auto each_part = [&](const auto& body) {
+    parallel_for(starts.size() - 1, kFewParts, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part)
+        body(part, part * kPart, std::min(ids.size(), (part + 1) * kPart));
+    });
+  };
+  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
+    starts[part + 1] = std::accumulate(flags.data() + begin, flags.data() + end, std::size_t{0});
+  });
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  Vector<RowId> rows(starts.back());
+  each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
+    RowId* to = rows.data() + starts[part];
+    for (std::size_t i = begin; i < end; ++i) {
+      if (flags[i] != 0) *to++ = static_cast<RowId>(ids[i]);
+    }
+  });
+  return rows;
 }
 
 /// Cuts every dimension at levels - 1 quantiles. A key's level is the number of them below it: a monotone scale that

@@ -230,7 +230,7 @@ void add_candidates(std::span<const Algorithm* const> algorithms, bool reference
   const bool forced = any_forced(algorithms, constraints);
   const auto& prices = prices_of(query.machine).template registered<typename Algorithm::Shape>();
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    if (prices[i]->model.reference != references) continue;
+    if (prices[i]->model.is_reference(query.shape) != references) continue;
     const Algorithm& algorithm = *algorithms[i];
     considered[i].obstacle = obstacle(algorithm, query.shape, constraints, given, forced, query.machine);
     if (!considered[i].obstacle.empty()) continue;
@@ -333,7 +333,7 @@ double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& 
   const auto& prices = prices_of(machine).registered<Shape>();
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    if (prices[i]->model.reference || (algorithms[i]->device == Device::cuda && !machine.cuda)) continue;
+    if (prices[i]->model.is_reference(shape) || (algorithms[i]->device == Device::cuda && !machine.cuda)) continue;
     if (!algorithms[i]->supports(shape)) continue;
     const double seconds = seconds_of(prices[i]->terms(shape, statistics, machine, {}));
     const Device device = algorithms[i]->device;

@@ -16,15 +16,28 @@ constexpr Model<Shape> reference(Model<Shape> model) {
   return model;
 }
 
+/// Returns true if rows are compared by flat Pareto in so few columns that a sweep takes O(n log n), whatever the size
+/// of the skyline. All other algorithms of the CPU are quadratic in that size, and a sample may not show it.
+bool is_swept(const kernels::SkylineShape& shape) { return shape.d <= 3 && !shape.general_order; }
+
+bool is_not_swept(const kernels::SkylineShape& shape) { return !is_swept(shape); }
+
+/// Returns true if rows may be compared one by one: they are few, or no other algorithm supports their order.
+bool is_compared(const kernels::SkylineShape& shape) {
+  constexpr std::size_t kMaxRows = 1000;
+  return shape.general_order || (shape.n <= kMaxRows && !is_swept(shape));
+}
+
 }  // namespace
 
 // The only place of the planner that knows algorithms by name. The references lose to the others, or win little, on
 // every kind of held-out problem (README.md).
 std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
   static constexpr NamedModel<kernels::SkylineShape> kModels[] = {
-      {"bnl", {bnl}},
-      {"sfs", {sfs, block_candidates}},
-      {"blocked-bitmap", {blocked_bitmap}},
+      {"bnl", {.cost = bnl, .suits = is_compared}},
+      {"sfs", {.cost = sfs, .candidates = block_candidates, .suits = is_compared}},
+      {"sweep", {.cost = sweep, .suits = is_swept}},
+      {"blocked-bitmap", {.cost = blocked_bitmap, .suits = is_not_swept}},
       {"skyalign", reference(SkylineModel{skyalign})},
       {"cuda-skyalign", reference(SkylineModel{cuda_skyalign, cuda_skyalign_candidates})},
       {"cuda-blocked-bitmap", {cuda_blocked_bitmap}},

@@ -26,8 +26,11 @@ struct Model {
   std::span<const Values> (*candidates)(const Shape&) = nullptr;
   bool defaults_first = true;  ///< true if the model takes the first of these where none are given
   bool reference = false;      ///< planned only for queries that ask for the algorithm, or that no other can answer
+  /// Returns true for the shapes at which the algorithm is no reference; null: for all.
+  bool (*suits)(const Shape&) = nullptr;
 
   explicit operator bool() const { return cost != nullptr; }
+  bool is_reference(const Shape& shape) const { return reference || (suits != nullptr && !suits(shape)); }
 };
 using SkylineModel = Model<kernels::SkylineShape>;
 using TopKModel = Model<kernels::TopKShape>;
@@ -36,6 +39,8 @@ Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const
          const Values& values);
 Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
          const Values& values);
+Cost sweep(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
+           const Values& values);
 Cost blocked_bitmap(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
                     const Values& values);
 Cost skyalign(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,

@@ -102,21 +102,56 @@ TEST(Choose, GeneralOrdersTakeBlockNestedLoops) {
   }
 }
 
-TEST(Choose, TinySkylinesDoNotSort) { EXPECT_EQ(choose(skyline(10, 3), {}, {}).algorithm->name, "bnl"); }
+TEST(Choose, TinySkylinesDoNotSort) { EXPECT_EQ(choose(skyline(10, 4), {}, {}).algorithm->name, "bnl"); }
+
+/// Returns the statistics of rows of which hardly any seem to be in the skyline.
+Statistics benign() {
+  Statistics statistics;
+  statistics.sample = 128;
+  statistics.growth = {128, 1, 0};
+  statistics.survivors = 0.01;
+  return statistics;
+}
+
+// No sample shows that the skyline is large, so no algorithm that is quadratic in its size is a candidate.
+TEST(Choose, OneToThreeColumnsAreSwept) {
+  for (const std::size_t n : {1, 10, 1000, 50'000, 10'000'000}) {
+    for (const std::size_t d : {1, 2, 3}) {
+      for (const int threads : {1, 2, 16}) {
+        for (const Statistics& statistics : {Statistics{}, benign()}) {
+          const auto choice = choose(skyline(n, d), {}, {.threads = threads}, statistics);
+          EXPECT_EQ(choice.algorithm->name, "sweep") << "n = " << n << ", d = " << d;
+          for (const Considered& other : choice.others) {
+            if (!other.algorithm.starts_with("cuda-")) EXPECT_EQ(other.reason(), "planned only if asked for");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Choose, ManyRowsAreNotComparedOneByOne) {
+  for (const std::size_t n : {1001, 50'000, 10'000'000}) {
+    for (const std::size_t d : {4, 8, 64}) {
+      EXPECT_EQ(choose(skyline(n, d), {}, {.threads = 2}, benign()).algorithm->name, "blocked-bitmap") << n;
+    }
+  }
+  EXPECT_EQ(choose(skyline(50'000, 2), forced({"bnl"}), {}, benign()).algorithm->name, "bnl");
+}
 
 TEST(Choose, LargeSkylinesUseBitmaps) {
   EXPECT_EQ(choose(skyline(1000000, 8), {}, {.threads = 2}).algorithm->name, "blocked-bitmap");
   EXPECT_EQ(choose(skyline(1000000, 12), {}, {.threads = 16}).algorithm->name, "blocked-bitmap");
 }
 
-// The first level of 10^4 independent rows of 3 keys has about 50 rows, the next ones hundreds.
+// The first level of 10^4 independent rows of 4 keys has about 200 rows, the next ones hundreds.
 TEST(Choose, LowerParetoLevelsArePricedByTheirOwnSize) {
-  const SkylineShape shape = skyline(10000, 3);
+  const SkylineShape shape = skyline(10000, 4);
   for (const int threads : {1, 2, 16}) {
     const Machine machine{.threads = threads};
     Statistics level;
-    level.level_rows = level_rows_below(shape, {}, 200);
-    EXPECT_EQ(level.level_rows, 256);
+    level.level_rows = level_rows_below(shape, {}, 900);
+    EXPECT_EQ(level.level_rows, 1024);
     const auto bnl = [&](const Statistics& statistics) {
       return choose(shape, forced({"bnl"}), machine, statistics).seconds;
     };

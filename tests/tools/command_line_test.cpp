@@ -712,14 +712,19 @@ TEST_F(CommandLine, LowerLevelsAreFoundByAPathOfTheirOwn) {
   const std::string batch = folder_.write("levels.yaml", R"(version: 1
 tables: {t: {generate: {distribution: independent, rows: 8000, dims: 3, seed: 1}}}
 queries:
-  - {name: few, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 6, select: [level]}
+  - name: few
+    from: t
+    prefer: [{low: c0}, {low: c1}, {low: c2}]
+    levels: 6
+    using: {algorithm: [bnl, blocked-bitmap]}
+    select: [level]
   - {name: all, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 100000, select: [level]}
   - {name: forced, from: t, prefer: [{low: c0}, {low: c1}, {low: c2}], levels: 100000, using: {algorithm: bnl}}
 )");
   const auto explained = [&](const std::string& query, const std::string& threads) {
     return run_skyrank({"explain", batch, "--analyze", "--query", query, "--threads", threads}).out;
   };
-  EXPECT_THAT(explained("few", "2"), HasSubstr("bnl on cpu: cheapest of 3 by predicted time; from level "));
+  EXPECT_THAT(explained("few", "2"), HasSubstr("bnl on cpu: cheapest of 2 by predicted time; from level "));
   EXPECT_THAT(explained("few", "2"), HasSubstr(" on by blocked-bitmap\n"));
   EXPECT_THAT(run_skyrank({"explain", batch, "--query", "few", "--threads", "2"}).out,
               HasSubstr("; expected from level 2 on by blocked-bitmap\n"));

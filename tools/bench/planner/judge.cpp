@@ -24,9 +24,11 @@ std::string path_of(const planner::CalibrationRun& run) {
   return path;
 }
 
-bool is_reference(std::string_view algorithm) {
-  const planner::cost::SkylineModel skyline = planner::cost::skyline_model(algorithm);
-  return skyline ? skyline.reference : planner::cost::topk_model(algorithm).reference;
+bool is_reference(const planner::CalibrationRun& run) {
+  if (const auto* skyline = std::get_if<kernels::SkylineShape>(&run.shape)) {
+    return planner::cost::skyline_model(run.algorithm).is_reference(*skyline);
+  }
+  return planner::cost::topk_model(run.algorithm).is_reference(std::get<kernels::TopKShape>(run.shape));
 }
 
 /// Returns the cheapest run by prediction, with its predicted seconds, of the references or of the other algorithms;
@@ -36,7 +38,7 @@ std::pair<const planner::CalibrationRun*, double> cheapest(const std::vector<con
   std::pair<const planner::CalibrationRun*, double> least{};
   for (const planner::CalibrationRun* run : runs) {
     const std::optional<double> seconds = planner::predict(*run, prices);
-    if (!seconds || is_reference(run->algorithm) != references) continue;
+    if (!seconds || is_reference(*run) != references) continue;
     if (least.first == nullptr || *seconds < least.second) least = {run, *seconds};
   }
   return least;

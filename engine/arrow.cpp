@@ -18,6 +18,7 @@
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_metadata.hpp"
 #include "engine/arrow_owned.hpp"
+#include "engine/column_traits.hpp"
 #include "engine/decimal.hpp"
 #include "engine/runtime/device_values.hpp"
 
@@ -38,6 +39,7 @@ using arrow_checks::kFormats;
 using arrow_checks::kTimestampFormats;
 using arrow_checks::type_of_format;
 
+constexpr std::string_view kNullFormat = "n";
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
 
 std::string format_of(DataType type) {
@@ -251,7 +253,19 @@ std::optional<ColumnData> import_plain_strings(const Slice& slice, std::string_v
            "date32, date64, timestamp, utf8, large_utf8 and dictionaries of strings");
 }
 
-int buffers_of_format(std::string_view format) { return format == "u" || format == "U" ? 3 : 2; }
+int buffers_of_format(std::string_view format) {
+  if (format == kNullFormat) return 0;
+  return format == "u" || format == "U" ? 3 : 2;
+}
+
+/// A column without any value has no type; numbers can be compared and ranked.
+ColumnData import_nulls(const Slice& slice, Copies& copies) {
+  ColumnData data;
+  data.length = slice.length;
+  data.values = copies.keep(std::vector<double>(1));
+  data.validity = {copies.keep(std::vector<std::uint8_t>(static_cast<std::size_t>(slice.length / 8 + 1))), 0};
+  return data;
+}
 
 /// Returns true if all indices, those of NULL rows too, name an entry.
 template <class Index>
@@ -325,11 +339,38 @@ ColumnData import_dictionary(const Slice& slice, const ArrowSchema& schema, Copi
   return data;
 }
 
+/// The texts of an ordered dictionary in their order, NULL aside.
+std::shared_ptr<const exec::Categories> order_of_entries(const ColumnData& entries, const std::string& what) {
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < entries.length; ++i) {
+    if (entries.validity(i)) texts.emplace_back(entries.string_at(i));
+  }
+  try {
+    return std::make_shared<const exec::Categories>(std::move(texts));
+  } catch (const std::invalid_argument& error) {
+    fail(what, std::string("has an ordered dictionary of which ") + error.what());
+  }
+}
+
+/// The zone or the order of a column, null where it has none.
+std::shared_ptr<const exec::ColumnTraits> imported_traits(const ColumnData& data, const ArrowSchema& schema,
+                                                          const std::string& what) {
+  exec::ColumnTraits traits;
+  const std::string_view format = schema.format;
+  if (data.type.type == Type::timestamp) traits.zone = format.substr(format.find(':') + 1);
+  if (data.layout == Layout::dictionary && (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0) {
+    traits.order = order_of_entries(*data.dictionary, what);
+  }
+  if (traits.zone.empty() && traits.order == nullptr) return nullptr;
+  return std::make_shared<const exec::ColumnTraits>(std::move(traits));
+}
+
 ColumnData import_values(const Slice& slice, const ArrowSchema& schema, Copies& copies) {
   if (schema.dictionary != nullptr) return import_dictionary(slice, schema, copies);
   const std::string_view format = schema.format;
   if (auto strings = import_plain_strings(slice, format, copies)) return std::move(*strings);
   if (format == "tdm") return import_date64(slice, copies);
+  if (format == kNullFormat) return import_nulls(slice, copies);
   if (const auto decimal = decimal_of_format(format)) return import_decimals(slice, *decimal, copies);
   if (const auto type = type_of_format(format)) return import_fixed_width(slice, *type, copies);
   fail_format(slice.what, format);
@@ -346,7 +387,8 @@ Column import_column(const ArrowArray& parent, const ArrowArray* array, const Ar
   check_rows(parent, *array, what, buffers_of_format(format));
   ColumnData data = import_values({array, array->offset + parent.offset, parent.length, what}, *schema, owner->copies);
   data.owner = owner;
-  return {name, std::move(data)};
+  const auto traits = imported_traits(data, *schema, what);
+  return exec::with_traits({name, std::move(data)}, traits);
 }
 
 void check_record_batch(const ArrowArray& array, const ArrowSchema& schema) {
@@ -531,8 +573,52 @@ struct ExportedColumn {
   Owned<ArrowSchema> schema;
 };
 
+/// The texts of an order as a column.
+ColumnData entries_of(const exec::Categories& order) { return Column::own("", order.texts()).data(); }
+
+/// Returns true if the entries of a column's dictionary are the texts of an order.
+bool are_entries(const exec::Categories& order, const ColumnData& data) {
+  if (data.layout != Layout::dictionary || data.dictionary->validity.bits != nullptr) return false;
+  const ColumnData& entries = *data.dictionary;
+  if (entries.length != static_cast<std::int64_t>(order.texts().size())) return false;
+  std::int64_t at = 0;
+  return std::ranges::all_of(order.texts(), [&](const std::string& text) { return entries.string_at(at++) == text; });
+}
+
+/// The same strings as indices into the texts of their order.
+ColumnData encoded_by(const exec::Categories& order, const ColumnData& data, Copies& copies) {
+  std::vector<std::int32_t> indices(static_cast<std::size_t>(data.length));
+  for (std::int64_t row = 0; row < data.length; ++row) {
+    if (!data.validity(row)) continue;
+    const auto rank = order.rank(data.string_at(row));
+    if (!rank) throw DataError("'" + std::string(data.string_at(row)) + "' is none of the categories of its column");
+    indices[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(*rank);
+  }
+  ColumnData encoded = data;
+  encoded.layout = Layout::dictionary;
+  encoded.index_type = Type::int32;
+  encoded.stride = sizeof(std::int32_t);
+  encoded.values = copies.keep(std::move(indices));
+  encoded.dictionary = std::make_shared<const ColumnData>(entries_of(order));
+  return encoded;
+}
+
+ExportedColumn export_column(const ColumnData& data, const std::string& name);
+
+/// A column of strings that rank by an order, as an ordered dictionary.
+ExportedColumn export_ordered(const exec::Categories& order, const ColumnData& data, const std::string& name) {
+  Copies copies;
+  ColumnData encoded = are_entries(order, data) ? data : encoded_by(order, data, copies);
+  encoded.owner = std::make_shared<const std::pair<Copies, std::shared_ptr<const void>>>(copies, data.owner);
+  encoded.kept = nullptr;
+  ExportedColumn exported = export_column(encoded, name);
+  exported.schema->flags |= ARROW_FLAG_DICTIONARY_ORDERED;
+  return exported;
+}
+
 ExportedColumn export_column(const ColumnData& data, const std::string& name) {
   exec::copy_to_host(data);
+  if (const auto order = exec::order_of(data)) return export_ordered(*order, data, name);
   auto array = std::make_unique<ExportedArray>(0);
   auto schema = std::make_unique<ExportedSchema>(0);
   array->viewed = data;
@@ -540,7 +626,10 @@ ExportedColumn export_column(const ColumnData& data, const std::string& name) {
   schema->format = format_of(data.type);
   std::int64_t offset = 0;
   switch (data.layout) {
-    case Layout::plain: array->buffers = {nullptr, plain_values(data, array->copies)}; break;
+    case Layout::plain:
+      if (data.type.type == Type::timestamp) schema->format += exec::zone_of(data);
+      array->buffers = {nullptr, plain_values(data, array->copies)};
+      break;
     case Layout::bits:
       offset = data.bit_offset % 8;
       array->buffers = {nullptr, static_cast<const std::uint8_t*>(data.values) + data.bit_offset / 8};

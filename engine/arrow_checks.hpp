@@ -108,7 +108,7 @@ inline void check_array(const ArrowArray& array, const std::string& what, std::i
   if (array.n_buffers != n_buffers) {
     fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + std::to_string(n_buffers));
   }
-  if (array.buffers == nullptr) fail(what, "has no buffers");
+  if (array.buffers == nullptr && n_buffers > 0) fail(what, "has no buffers");
 }
 
 /// Throws DataError for a schema of more than 100 levels of fields within fields; nothing else has to follow them all.

@@ -24,6 +24,7 @@
 #include "engine/plan/tree.hpp"
 #include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/written_names.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -50,6 +51,7 @@ const std::vector<std::string>& Engine::warnings() const { return state_->warnin
 std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
+  if (const auto named = query::with_written_names(query, table)) return run(*named, table, options);
   if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
     return exec::answer_by_gpus(*this, *state_, query, table, options, *parts);
   }
@@ -74,6 +76,7 @@ Result Engine::run(const Query& query, const Table& table, const RunOptions& opt
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return run(query, *table, options);
+  if (const auto named = query::with_written_names(query, source.schema())) return run(*named, source, options);
   const exec::CheckedSource checked(source);
   if (const auto keyed = exec::with_key_columns(query, checked)) {
     return exec::run_source(*this, *state_, keyed->query, *keyed->source, options);
@@ -95,6 +98,7 @@ Table Engine::pin(const Table& table, Pin when) const {
 void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
+  if (const auto named = query::with_written_names(query, table)) return explain(*named, table, options);
   if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
     return exec::explain_by_gpus(*this, *state_, query, table, options, *parts);
   }
@@ -120,6 +124,7 @@ PlanNode Engine::explain(const Query& query, const Table& table, const RunOption
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
+  if (const auto named = query::with_written_names(query, source.schema())) return explain(*named, source, options);
   const exec::CheckedSource checked(source);
   if (const auto keyed = exec::with_key_columns(query, checked)) {
     return exec::explain_source(*this, *state_, keyed->query, *keyed->source, options);
@@ -128,6 +133,7 @@ PlanNode Engine::explain(const Query& query, const Source& source, const RunOpti
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {
+  if (const auto named = query::with_written_names(query, table_columns)) return columns_read(*named, table_columns);
   // A reader that leaves out columns would leave out the nearest name, which the error offers.
   if (query::names_unknown_column(query, table_columns)) return table_columns;
   return query::columns_read(query, table_columns);

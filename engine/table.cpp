@@ -9,6 +9,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/column_traits.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
@@ -174,7 +175,8 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_), exec::lent_of(data_));
+  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_), exec::lent_of(data_),
+                                                  exec::traits_of(data_));
   check_length(name_, data_.length);
 }
 

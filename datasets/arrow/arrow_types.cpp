@@ -33,7 +33,7 @@ bool is_text(const arrow::DataType& type) {
 TypePtr normal_dictionary(const arrow::DictionaryType& type) {
   TypePtr values = normal_type(type.value_type());
   if (values == nullptr || !is_text(*values)) return values;
-  return arrow::dictionary(type.index_type(), values);
+  return arrow::dictionary(type.index_type(), values, type.ordered());
 }
 
 // What the memory of each chunk may be called without a change.
@@ -118,9 +118,12 @@ TypePtr common_time(const arrow::DataType& a, const arrow::DataType& b) {
   const bool date_first = a.id() == arrow::Type::DATE32;
   const arrow::DataType& other = date_first ? b : a;
   if (other.id() == arrow::Type::DATE32) return arrow::date32();
-  const auto unit = static_cast<const arrow::TimestampType&>(other).unit();
-  if (date_first || b.id() == arrow::Type::DATE32) return arrow::timestamp(unit);
-  return arrow::timestamp(std::max(unit, static_cast<const arrow::TimestampType&>(b).unit()));
+  const auto& times = static_cast<const arrow::TimestampType&>(other);
+  if (date_first || b.id() == arrow::Type::DATE32) return arrow::timestamp(times.unit());
+  const auto& others = static_cast<const arrow::TimestampType&>(b);
+  const bool have_zones = !times.timezone().empty() && !others.timezone().empty();
+  const std::string zone = times.timezone() == others.timezone() ? times.timezone() : have_zones ? "UTC" : "";
+  return arrow::timestamp(std::max(times.unit(), others.unit()), zone);
 }
 
 bool is_time(const arrow::DataType& type) {
@@ -315,10 +318,10 @@ TypePtr normal_type(const TypePtr& type) {
     case arrow::Type::FLOAT:
     case arrow::Type::DOUBLE:
     case arrow::Type::DATE32:
+    case arrow::Type::TIMESTAMP:
     case arrow::Type::STRING:
     case arrow::Type::LARGE_STRING: return type;
     case arrow::Type::DATE64: return arrow::date32();
-    case arrow::Type::TIMESTAMP: return arrow::timestamp(static_cast<const arrow::TimestampType&>(*type).unit());
     case arrow::Type::BINARY:
     case arrow::Type::BINARY_VIEW:
     case arrow::Type::STRING_VIEW: return arrow::utf8();
@@ -340,7 +343,6 @@ ValuesPtr normalise(const ValuesPtr& values, const std::string& file, const std:
   if (values->type()->Equals(type)) return values;
   if (is_bytes(*values->type()) && !is_all_utf8(*values)) return nullptr;
   switch (values->type()->id()) {
-    case arrow::Type::TIMESTAMP:
     case arrow::Type::BINARY:
     case arrow::Type::LARGE_BINARY: return reinterpret(values, type, file, column);
     default: return convert(values, type, file, column);
@@ -363,6 +365,14 @@ ValuesPtr convert(const ValuesPtr& values, const TypePtr& type, const std::strin
     auto nulls = arrow::MakeArrayOfNull(type, values->length());
     check(nulls.status(), file, "column '" + column + "'");
     return std::make_shared<arrow::ChunkedArray>(*std::move(nulls));
+  }
+  if (values->type()->id() == arrow::Type::TIMESTAMP && type->id() == arrow::Type::TIMESTAMP) {
+    // Ticks count from the epoch in UTC, whatever the zones are.
+    const auto unit = static_cast<const arrow::TimestampType&>(*values->type()).unit();
+    const TypePtr shown = arrow::timestamp(unit, static_cast<const arrow::TimestampType&>(*type).timezone());
+    if (!values->type()->Equals(shown)) {
+      return convert(reinterpret(values, shown, file, column), type, file, column);
+    }
   }
   auto options = arrow::compute::CastOptions::Safe(type);
   // To the library, no integer beyond 2^53 is safe; some are exact all the same.

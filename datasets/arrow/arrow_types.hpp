@@ -13,8 +13,7 @@ namespace skyrank::datasets {
 
 /// The Arrow type in which SkyRank takes values of `type` in: itself where it has a SkyRank type; decimal128 for
 /// decimals of up to 38 digits in 256 bits or with a negative scale, the value type for dictionaries of other things
-/// than strings, date32 for date64, strings for bytes and views, no zone for timestamps (ticks count from the epoch in
-/// UTC either way). Null where there is none.
+/// than strings, date32 for date64, strings for bytes and views. Null where there is none.
 std::shared_ptr<arrow::DataType> normal_type(const std::shared_ptr<arrow::DataType>& type);
 
 /// Returns true for a type of bytes, or of a dictionary of bytes.

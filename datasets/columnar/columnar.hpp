@@ -58,6 +58,12 @@ std::shared_ptr<arrow::Table> parquet_row_group(const ColumnarFile& file,
                                                 const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
                                                 const std::vector<int>& fields);
 
+/// Returns the texts of the dictionary of a field in one row group, in their order, an empty list where all rows are
+/// NULL; nothing where not all values are indices into a dictionary.
+std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& file,
+                                                           const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                           int group, int field);
+
 /// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
@@ -71,6 +77,9 @@ struct IpcFileInfo {
 
 /// Reads no values. Nothing for a stream, which has no list of its batches, and for files before version 0.15 of Arrow.
 std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file);
+
+/// Returns the texts of the dictionary of a field of an IPC file that has batches, in their order.
+std::optional<std::vector<std::string>> ipc_dictionary(const ColumnarFile& file, int field);
 
 /// The fields `indices`, ascending, of some record batches of an IPC file, in their order.
 std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,

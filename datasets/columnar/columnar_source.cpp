@@ -14,6 +14,7 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "engine/column_traits.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::datasets {
@@ -108,6 +109,47 @@ std::optional<std::string> reason_against_text(std::span<const FileUnit> units, 
     first_row += units[i].rows;
   }
   return std::nullopt;
+}
+
+namespace {
+
+bool is_ordered_dictionary(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DICTIONARY && static_cast<const arrow::DictionaryType&>(type).ordered();
+}
+
+/// Returns the order of a field that is an ordered dictionary, null where a unit does not tell.
+std::shared_ptr<const exec::Categories> order_of_field(int field, const std::string& column,
+                                                       const std::vector<FileUnit>& units, const std::string& file,
+                                                       const ReadDictionary& read) {
+  std::shared_ptr<const exec::Categories> order;
+  std::vector<std::string> last;
+  for (const FileUnit& unit : units) {
+    auto texts = read(unit, field);
+    if (!texts) return nullptr;
+    if (order != nullptr && *texts == last) continue;
+    last = *texts;
+    const auto next = ordered_categories(*std::move(texts), file, column);
+    order = order == nullptr ? next : united_categories(order, next, file, column);
+  }
+  return order;
+}
+
+}  // namespace
+
+void set_orders(SourceFields& columns, const arrow::Schema& stored, const std::vector<FileUnit>& units,
+                const std::string& file, const ReadDictionary& read) {
+  std::vector<Column> all = columns.schema.columns();
+  bool any = false;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    if (!is_ordered_dictionary(*stored.field(columns.fields[c])->type())) continue;
+    if (all[c].type() != Type::string) continue;
+    any = true;
+    exec::ColumnTraits traits;
+    traits.order = order_of_field(columns.fields[c], all[c].name(), units, file, read);
+    all[c] = exec::with_traits(
+        all[c], traits.order == nullptr ? nullptr : std::make_shared<const exec::ColumnTraits>(std::move(traits)));
+  }
+  if (any) columns.schema = Table(std::move(all)).with_unsupported(columns.schema.unsupported());
 }
 
 /// Counts the bytes that are read, from any thread.
@@ -261,7 +303,8 @@ Table ColumnarSource::in_schema(const std::vector<TablePtr>& tables, std::span<c
     check(joined.status(), files_.front().name, "joining files");
     const Table read = to_skyrank(*std::move(joined), files_.front().name);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
+      all[static_cast<std::size_t>(columns[i])] = exec::with_traits(
+          read.column(static_cast<int>(i)), exec::traits_of(columns_.schema.column(columns[i]).data()));
     }
   }
   return Table(std::move(all)).with_unsupported(columns_.schema.unsupported());
@@ -323,7 +366,8 @@ Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, int column) 
   const std::string& file = files_.front().name;
   const ValuesPtr normal = normal_values(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
-  Column values = to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+  const Column values = exec::with_traits(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0),
+                                          exec::traits_of(columns_.schema.column(name).data()));
   if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;
   std::vector<RowId> places;
   std::int64_t begin = 0;

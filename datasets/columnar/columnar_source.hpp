@@ -60,6 +60,15 @@ using SampleReader = std::function<std::shared_ptr<arrow::ChunkedArray>(const Fi
 /// Returns why a field of bytes is no text: looks at the first rows of the first, the middle and the last unit.
 std::optional<std::string> reason_against_text(std::span<const FileUnit> units, const SampleReader& read);
 
+/// Returns the texts of the dictionary that a field has in a unit, in their order; nothing where the unit does not
+/// tell.
+using ReadDictionary = std::function<std::optional<std::vector<std::string>>(const FileUnit& unit, int field)>;
+
+/// Gives columns that are ordered dictionaries the order that their dictionaries in all units agree on. A column of
+/// which a unit has no dictionary ranks by its bytes. DataError where orders contradict each other.
+void set_orders(SourceFields& columns, const arrow::Schema& stored, const std::vector<FileUnit>& units,
+                const std::string& file, const ReadDictionary& read);
+
 /// A source over files of one format and one schema. Subclasses read units of one file.
 class ColumnarSource : public FilesSource {
  public:

@@ -247,4 +247,15 @@ std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, i
   return arrow::MakeArray(read_numbers(group, leaf, type, {rows}, pool));
 }
 
+std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {
+  const auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
+  if (reader->GetExposedEncoding() != parquet::ExposedEncoding::DICTIONARY) return std::nullopt;
+  const Entries entries = entries_of(static_cast<StringsReader&>(*reader));
+  std::vector<std::string> texts;
+  for (std::int32_t i = 0; i < entries.count; ++i) {
+    texts.emplace_back(reinterpret_cast<const char*>(entries.strings[i].ptr), entries.strings[i].len);
+  }
+  return texts;
+}
+
 }  // namespace skyrank::datasets

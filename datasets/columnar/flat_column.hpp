@@ -3,6 +3,9 @@
 #include <arrow/type_fwd.h>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace parquet {
 class ColumnDescriptor;
@@ -27,5 +30,8 @@ std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, 
 /// null where the column is of another kind. Throws ParquetException where the file is damaged.
 std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf,
                                                const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
+
+/// Returns the texts of a column chunk's dictionary in their order; nothing where not all values are indices into one.
+std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf);
 
 }  // namespace skyrank::datasets

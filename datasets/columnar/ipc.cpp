@@ -1,4 +1,6 @@
+#include <arrow/array/array_dict.h>
 #include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/message.h>
 #include <arrow/ipc/reader.h>
@@ -13,6 +15,8 @@
 #include <utility>
 
 #include "datasets/arrow/arrow_schema.hpp"
+#include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
 #include "engine/checked_size.hpp"
@@ -187,6 +191,13 @@ std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file) {
   auto info = guarded(file, [&] { return read_info(file); });
   if (info) check_schema(*info->schema, file.name);
   return info;
+}
+
+std::optional<std::vector<std::string>> ipc_dictionary(const ColumnarFile& file, int field) {
+  const auto table = ipc_batches(file, {0}, {field}, false);
+  const auto normal = normalise(table->column(0), file.name, table->field(0)->name());
+  if (normal == nullptr || normal->num_chunks() == 0) return std::nullopt;
+  return dictionary_entries(*static_cast<const arrow::DictionaryArray&>(*normal->chunk(0)).dictionary());
 }
 
 std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,

@@ -88,6 +88,16 @@ std::shared_ptr<const ColumnarSource> ipc_source(std::vector<TableFile> files, c
   };
   auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
+  std::vector<FileUnit> first_batches;  // a file has one dictionary for all its batches
+  for (std::size_t f = 0; f < rows.size(); ++f) {
+    if (!rows[f].empty()) first_batches.push_back({f, 0, rows[f].front()});
+  }
+  set_orders(*columns, *stored, first_batches, files.front().name, [&](const FileUnit& batch, int field) {
+    const TableFile& file = files[batch.file];
+    auto texts = ipc_dictionary({file.data->reader({}), file.data->size(), file.name}, field);
+    if (files.size() > 1) file.data->close();
+    return texts;
+  });
   return std::make_shared<IpcSource>(std::move(files), std::move(stored), *std::move(columns), std::move(rows), bytes,
                                      options);
 }

@@ -7,6 +7,7 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
+#include <parquet/statistics.h>
 
 #include <numeric>
 #include <utility>
@@ -173,6 +174,22 @@ std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
   return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
     ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata, selection.dictionary_leaves));
     return read_table(file, std::move(reader), selection.fields, threads, &selection.groups);
+  });
+}
+
+std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& file,
+                                                           const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                           int group, int field) {
+  using Texts = std::optional<std::vector<std::string>>;
+  return guarded(file, [&]() -> arrow::Result<Texts> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
+    const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
+    const auto row_group = reader->parquet_reader()->RowGroup(group);
+    const auto chunk = row_group->metadata()->ColumnChunk(leaf);
+    const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+    const bool is_empty = statistics != nullptr && statistics->HasNullCount() && statistics->num_values() == 0;
+    if (is_empty && !chunk->has_dictionary_page()) return Texts(std::in_place);
+    return dictionary_texts(*row_group, leaf);
   });
 }
 

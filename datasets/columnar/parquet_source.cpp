@@ -276,6 +276,13 @@ std::shared_ptr<const ColumnarSource> parquet_source(std::vector<TableFile> file
   for (const int field : columns->fields) leaves.push_back(leaf_of(*metadata.front(), field));
   for (std::size_t f = 0; f < files.size(); ++f) refuse_common_bytes(*metadata[f], leaves, files[f].name);
   const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
+  set_orders(*columns, *stored, groups, files.front().name, [&](const FileUnit& group, int field) {
+    const TableFile& file = files[group.file];
+    auto texts = parquet_dictionary({file.data->reader({}), file.data->size(), file.name}, metadata[group.file],
+                                    group.index, field);
+    if (files.size() > 1) file.data->close();
+    return texts;
+  });
   return std::make_shared<ParquetSource>(std::move(files), std::move(metadata), std::move(stored), *std::move(columns),
                                          std::move(groups), bytes, options);
 }

@@ -10,6 +10,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/column_traits.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "engine/runtime/stopwatch.hpp"
@@ -248,7 +249,8 @@ Table kept_on_device(const Table& table) {
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
     if (pinned_here(data) == nullptr && ResidentColumn::is_possible(data)) {
-      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data), nullptr, lent_of(data));
+      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data), nullptr, lent_of(data),
+                                                     traits_of(data));
     }
     columns.emplace_back(column.name(), std::move(data));
   }

@@ -151,6 +151,10 @@ class Translator {
     if (operation.answers != nullptr) return true;
     if (!decimals_have_form(ir_, operation)) return false;
     if (operation.op >= Op::year && operation.op <= Op::upper) return false;  // parts of times, and texts
+    if (operation.op == Op::subtract && operation.type != operand(operation, 0).type &&
+        operand(operation, 0).type.type == Type::uint64 && operand(operation, 1).type.type == Type::uint64) {
+      return false;  // the device subtracts unsigned numbers as such
+    }
     switch (operation.op) {
       case Op::literal: return operation.type.type != Type::string;
       case Op::column: return operation.type.type != Type::string && ResidentColumn::is_possible(*operation.data);

@@ -12,6 +12,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/column_traits.hpp"
 #include "engine/expression/interpreter.hpp"
 #include "engine/expression/program.hpp"
 #include "engine/row_error.hpp"
@@ -150,6 +151,17 @@ const void* block_values(const Block& block) {
   return block.strings;
 }
 
+/// Gives computed times the zone of the columns that they are computed from.
+Column with_zone(const Column& computed, const Ir& ir) {
+  if (computed.type().type != Type::timestamp) return computed;
+  std::vector<Column> times;
+  for (const Operation& operation : ir.operations()) {
+    if (operation.op != query::Op::column || operation.data->type.type != Type::timestamp) continue;
+    times.emplace_back("", *operation.data);
+  }
+  return with_traits_of(computed, times);
+}
+
 }  // namespace
 
 Column evaluate_all(const query::BoundExpression& expression, const Table& table, const Rows& rows, std::string name) {
@@ -189,7 +201,7 @@ Column evaluate_all(std::shared_ptr<const Program> program, const Rows& rows, st
     data.stride = sizeof(T);
     if (std::find(has_null.begin(), has_null.end(), 1) != has_null.end()) data.validity.bits = memory->valid.get();
     data.owner = std::move(memory);
-    return Column(std::move(name), std::move(data));
+    return with_zone(Column(std::move(name), std::move(data)), program->ir);
   });
 }
 

@@ -54,10 +54,9 @@ struct Subtract {
     failed |= static_cast<std::uint64_t>((a ^ b) & (a ^ r));
     return r;
   }
-  static std::uint64_t apply(std::uint64_t a, std::uint64_t b, std::uint64_t& failed) {
-    const std::uint64_t r = a - b;
-    failed |= (~a & b) | ((~a | b) & r);  // the borrow out of the top bit
-    return r;
+  /// A difference may be negative, whatever its operands are.
+  static std::int64_t apply(std::uint64_t a, std::uint64_t b, std::uint64_t& failed) {
+    return fit(int128{a} - int128{b}, failed);
   }
   static double apply(double a, double b, std::uint64_t&) { return a - b; }
   static int128 exact(int128 a, int128 b) { return a - b; }

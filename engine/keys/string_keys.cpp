@@ -4,6 +4,7 @@
 #include <compare>
 #include <utility>
 
+#include "engine/column_traits.hpp"
 #include "engine/expression/load.hpp"
 #include "engine/keys/ranks.hpp"
 #include "engine/runtime/parallel.hpp"
@@ -116,6 +117,13 @@ Keys ranks_of_texts(const Source& source, ValueOrder order) {
 }  // namespace
 
 Keys string_value_keys(const Source& source, ValueOrder order) {
+  if (const auto categories = order_of(source.data())) {
+    const std::uint64_t last = std::max<std::size_t>(categories->texts().size(), 1) - 1;
+    return string_code_keys(source, last, order.nulls_first, [&](std::string_view text) {
+      const std::uint64_t rank = categories->rank(text).value_or(0);
+      return order.high ? last - rank : rank;
+    });
+  }
   return has_few_entries(source) ? ranks_of_entries(source, order) : ranks_of_texts(source, order);
 }
 

@@ -9,8 +9,9 @@
 
 namespace skyrank::exec {
 
-/// Returns keys of strings in the order of their bytes, which for UTF-8 is that of code points. Keys are dense ranks:
-/// dictionary columns sort the entries, other columns sort the rows.
+/// Returns keys of strings in the order of their column's categories, or else of their bytes, which for UTF-8 is that
+/// of code points. Keys are places among the categories, or dense ranks: dictionary columns sort the entries, other
+/// columns sort the rows.
 Keys string_value_keys(const Source& source, ValueOrder order);
 
 /// Returns keys `code(text)`, at most `max_code`, and one more key for NULL if there are any. Calls `code` once for

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/column_traits.hpp"
 #include "engine/device/resident.hpp"
 #include "engine/expression/load.hpp"
 #include "engine/operators/device_partitions.hpp"
@@ -170,7 +171,9 @@ class DeviceGroups {
           const std::uint64_t value = aggregate.function == Function::max ? total.highest : total.lowest;
           return static_cast<T>(total.count > 0 ? kernels::ordered(value, std::is_signed_v<T>) : std::uint64_t{0});
         });
-        return Column::own_as(aggregate.name, argument.type(), std::move(values), valid(argument, totals));
+        const Column extremes =
+            Column::own_as(aggregate.name, argument.type(), std::move(values), valid(argument, totals));
+        return with_traits(extremes, traits_of(argument.data()));
       }
     });
   }

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/column_traits.hpp"
 #include "engine/device/resident.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
@@ -186,7 +187,8 @@ Column gather(const Column& column, std::span<const RowId> rows, std::string nam
   } else {
     gather_values(data, rows, *buffers);
   }
-  return Column(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
+  const Column taken(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
+  return with_traits(taken, traits_of(data));
 }
 
 Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows) {

@@ -20,6 +20,7 @@
 #include "engine/parts/states/state_kind.hpp"
 #include "engine/parts/states/unite.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/written_names.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank {
@@ -32,6 +33,16 @@ void check_place(const Query& query, std::int64_t rows, RowId first_row) {
   throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +
                       "; rows count from 0 to 9223372036854775806",
                   query.location());
+}
+
+/// Returns a query with the names of the columns that its keys and texts stand for.
+Query with_names(const Query& query, const Table& columns) {
+  return exec::with_key_names(query::with_written_names(query, columns).value_or(query), columns);
+}
+
+/// Returns a partial answer of a query with other names as one of `query`.
+Partial as_answer_of(const Query& query, const Partial& partial) {
+  return {fingerprint_of(query), partial.covers(), partial.rows(), partial.columns()};
 }
 
 /// Returns the units that may have rows for which the query's condition is true.
@@ -53,7 +64,7 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   std::vector<RowId> rows = partial.rows();
   for (RowId& row : rows) row += by;
   if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
-  const Query named = exec::with_key_names(query, partial.columns());
+  const Query named = with_names(query, partial.columns());
   const auto bound = query::bind(named, query::schema_of(partial.columns()));
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
 }
@@ -86,6 +97,9 @@ Partial exec::partial_answer(const Engine& engine, const EngineState& state, con
 }
 
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
+  if (const auto named = query::with_written_names(query, part)) {
+    return as_answer_of(query, partial(*named, part, first_row, options));
+  }
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::partial_answer(*this, *state_, asked, part, first_row, run);
   });
@@ -93,6 +107,9 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
 
 Partial Engine::partial(const Query& query, const Source& source, RowId first_row, const RunOptions& options) const {
   if (const auto table = source.table()) return partial(query, *table, first_row, options);
+  if (const auto named = query::with_written_names(query, source.schema())) {
+    return as_answer_of(query, partial(*named, source, first_row, options));
+  }
   const exec::CheckedSource part(source);
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::partial_of_source(*this, *state_, asked, part, first_row, run);
@@ -109,7 +126,7 @@ Partial exec::partial_of_source(const Engine& engine, const EngineState& state, 
     const Partial named =
         with_global_rows([&] { return engine.partial(keyed->query, *keyed->source, first_row, options); },
                          [&](RowId row) { return first_row + row; });
-    return {fingerprint_of(query), named.covers(), named.rows(), named.columns()};
+    return as_answer_of(query, named);
   }
   const auto bound = query::bind(query, query::schema_of(part.schema()));
   const std::vector<int> columns = query::columns_read(bound);
@@ -141,7 +158,7 @@ Result Engine::merge(const Query& query, const std::vector<Partial>& partials, c
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::with_counted_copies(*state_, asked, [&] {
       const exec::StateRows all = exec::unite(asked, partials).state;
-      const Query named = exec::with_key_names(asked, all.columns);
+      const Query named = with_names(asked, all.columns);
       return exec::kind_of({*this, named, run})->finalize(all);
     });
   });
@@ -152,7 +169,7 @@ Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& p
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::with_counted_copies(*state_, asked, [&]() -> Partial {
       exec::United all = exec::unite(asked, partials);
-      const Query named = exec::with_key_names(asked, all.state.columns);
+      const Query named = with_names(asked, all.state.columns);
       exec::StateRows left = exec::kind_of({*this, named, run})->combine(all.state);
       return {fingerprint_of(asked), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
     });

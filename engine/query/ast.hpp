@@ -82,6 +82,10 @@ struct Node {
   // Place of the node's first character in the text it came from, counted as in Location; 0 = unknown. Not compared.
   std::int64_t line = 0;
   std::int64_t column = 0;
+  // The text of a whole expression, where it may be the name of a column; else empty. Not compared.
+  std::string written;
+  // The error of a text that is no expression: it stands for the column that it names. Not compared.
+  std::shared_ptr<const QueryError> unreadable;
 };
 
 /// "row", "level" and "score": what `select` may name besides the table's columns.

@@ -11,6 +11,10 @@
 
 #include "engine/query/ast.hpp"
 
+namespace skyrank::exec {
+class Categories;  // engine/column_traits.hpp
+}  // namespace skyrank::exec
+
 // A query after names and types are settled: the logical plan. Values; no data is touched to make one.
 namespace skyrank::query {
 
@@ -115,6 +119,7 @@ struct Schema {
   struct Field {
     std::string name;
     DataType type;
+    std::shared_ptr<const exec::Categories> order = nullptr;  ///< strings rank by it; null: by their bytes
   };
   std::vector<Field> fields;
 

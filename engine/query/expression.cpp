@@ -4,12 +4,19 @@
 #include <utility>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/places.hpp"
 #include "engine/query/values.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank {
 namespace {
 
 Location start_of_text() { return {"expression", 1, 1}; }
+
+std::shared_ptr<const query::Node> parsed(std::string_view text, const Location& origin) {
+  const query::Places places(text, origin);
+  return query::parse_written(text, [&](std::size_t offset) { return places.at(offset); });
+}
 
 }  // namespace
 
@@ -17,12 +24,18 @@ Expression::Expression(std::string_view text) : Expression(text, start_of_text()
 Expression::Expression(const char* text) : Expression(std::string_view(text)) {}
 Expression::Expression(const std::string& text) : Expression(std::string_view(text)) {}
 Expression::Expression(std::string_view text, const Location& origin)
-    : root_(query::parse_expression(text, origin)), location_(origin) {}
+    : root_(parsed(text, origin)), location_(origin) {}
 Expression::Expression(std::shared_ptr<const query::Node> root, Location location)
     : root_(std::move(root)), location_(std::move(location)) {}
 
 Expression query::make_expression(std::shared_ptr<const Node> root, Location location) {
   return Expression(std::move(root), std::move(location));
+}
+
+Expression query::name_or_expression(std::string_view text) {
+  const Places places(text, start_of_text());
+  return make_expression(parse_name_or_expression(text, [&](std::size_t offset) { return places.at(offset); }),
+                         start_of_text());
 }
 
 Expression Expression::column(std::string_view name) {

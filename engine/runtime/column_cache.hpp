@@ -13,6 +13,7 @@ namespace skyrank::exec {
 
 class DeviceValues;    // engine/runtime/device_values.hpp
 class ResidentColumn;  // engine/device/resident.hpp
+struct ColumnTraits;   // engine/column_traits.hpp
 
 /// A column whose rows Engine::pin has spread over several GPUs: each part is a view of consecutive rows that is pinned
 /// to one of them. Together, in their order, they are the column.
@@ -69,14 +70,19 @@ namespace skyrank {
 struct ColumnData::Kept {
   explicit Kept(std::shared_ptr<exec::ResidentColumn> on_device = nullptr,
                 std::shared_ptr<const exec::SpreadColumn> on_devices = nullptr,
-                std::shared_ptr<exec::DeviceValues> lent_values = nullptr)
-      : pinned(std::move(on_device)), spread(std::move(on_devices)), lent(std::move(lent_values)) {}
+                std::shared_ptr<exec::DeviceValues> lent_values = nullptr,
+                std::shared_ptr<const exec::ColumnTraits> column_traits = nullptr)
+      : pinned(std::move(on_device)),
+        spread(std::move(on_devices)),
+        lent(std::move(lent_values)),
+        traits(std::move(column_traits)) {}
 
   exec::ColumnCache cache;
   /// The same values on a GPU, by Engine::pin or because the caller has them there; null without.
   const std::shared_ptr<exec::ResidentColumn> pinned;
   const std::shared_ptr<const exec::SpreadColumn> spread;  ///< the same values on several GPUs; null without
   const std::shared_ptr<exec::DeviceValues> lent;  ///< the values, if the caller has them on a GPU; null without
+  const std::shared_ptr<const exec::ColumnTraits> traits;  ///< zone or order; null without
 };
 
 }  // namespace skyrank

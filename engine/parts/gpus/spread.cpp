@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/column_traits.hpp"
 #include "engine/device/resident.hpp"
 #include "engine/parts/gpus/row_range.hpp"
 #include "engine/parts/gpus/turns.hpp"
@@ -106,7 +107,7 @@ Table spread_over_gpus(const EngineState& engine, const Table& table, bool now) 
       auto spread = std::make_shared<SpreadColumn>();
       spread->devices = engine.gpus;
       for (const Table& part : parts) spread->parts.push_back(part.column(c));
-      data.kept = std::make_shared<ColumnData::Kept>(nullptr, std::move(spread));
+      data.kept = std::make_shared<ColumnData::Kept>(nullptr, std::move(spread), nullptr, traits_of(data));
     }
     columns.emplace_back(table.column(c).name(), std::move(data));
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/column_traits.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/skyline/dominators.hpp"
@@ -56,9 +57,11 @@ BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& ope
 
 /// Columns of which a better row is better or equal in at least one: the first of a ranking, all of a skyline. Empty
 /// where the query does not compare rows by columns alone.
-std::vector<Order> orders_of(const query::BoundQuery& query) {
-  const auto is_column = [](const BoundExpression& expression) {
-    return expression.column >= 0 && is_bounded(expression.type.type);
+std::vector<Order> orders_of(const query::BoundQuery& query, const Table& schema) {
+  // Bounds of strings are those of their bytes.
+  const auto is_column = [&](const BoundExpression& expression) {
+    return expression.column >= 0 && is_bounded(expression.type.type) &&
+           order_of(schema.column(expression.column).data()) == nullptr;
   };
   if (!query.preference) {
     const query::BoundRankTerm& first = query.ranking.front();
@@ -137,7 +140,7 @@ class UnitsRun {
                .query = query.query,
                .options = options,
                .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
-        orders_(orders_of(query.bound)),
+        orders_(orders_of(query.bound, source.schema())),
         leaves_out_rows_(!orders_.empty() && may_leave_out_rows(query.bound)),
         corners_(leaves_out_rows_ ? corners_of_units(source, orders_) : std::nullopt),
         threads_(units_.threads(query.units)),

@@ -8,6 +8,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/column_traits.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/runtime/query_memory.hpp"
 
@@ -96,7 +97,7 @@ Table concatenate(const std::vector<Table>& tables) {
       std::iota(all.begin(), all.end(), RowId{0});
       pieces.push_back(gather(table.column(c), all, table.column(c).name()));
     }
-    columns.push_back(join(pieces));
+    columns.push_back(with_traits_of(join(pieces), pieces));
   }
   return columns.empty() ? Table::with_rows(rows) : Table(std::move(columns));
 }

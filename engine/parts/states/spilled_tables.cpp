@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/column_traits.hpp"
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 
@@ -85,9 +86,14 @@ void SpilledTables::append(const Table& table, std::vector<std::int64_t> begins,
   Written written{place, std::move(begins), {}};
   for (const Column& column : table.columns()) written.columns.push_back(write(column));
   const std::scoped_lock lock(mutex_);
-  if (schema_.empty()) {
-    for (const Column& column : table.columns()) {
-      schema_.emplace_back(column.name(), describe(column.type(), 0, std::make_shared<Memory>()));
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const Column& column = table.columns()[c];
+    const Column described(column.name(), describe(column.type(), 0, std::make_shared<Memory>()));
+    Column added = with_traits(described, traits_of(column.data()));
+    if (c == schema_.size()) {
+      schema_.push_back(std::move(added));
+    } else {
+      schema_[c] = with_traits_of(schema_[c], {schema_[c], std::move(added)});
     }
   }
   tables_.insert(std::ranges::upper_bound(tables_, place, {}, &Written::place), std::move(written));
@@ -132,7 +138,7 @@ Column SpilledTables::read(std::size_t column, std::size_t partition) const {
     read_numbers(column, partition, width_in_bytes(type.type), *memory);
   }
   read_validity(column, partition, *memory);
-  return {schema_[column].name(), describe(type, n, std::move(memory))};
+  return with_traits({schema_[column].name(), describe(type, n, std::move(memory))}, traits_of(schema_[column].data()));
 }
 
 void SpilledTables::read_numbers(std::size_t column, std::size_t partition, std::int64_t width, Memory& memory) const {

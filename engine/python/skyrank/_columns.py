@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
+import re
+import zoneinfo
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -55,6 +58,48 @@ def to_numpy(column: _core.Column) -> numpy.ndarray[Any, Any]:
         known[missing] = numpy.array("NaT", times)
         return known
     return numpy.ma.MaskedArray(values, missing)
+
+
+def to_list(column: _core.Column) -> list[Any]:
+    """Returns the values of a column as Python objects, NULL as None: times as datetimes, in their zone if they have one.
+
+    Times that no datetime holds, with digits below the microsecond or outside the years 1 to 9999, make the column one
+    of NumPy's datetime64 scalars, in UTC.
+    """
+    values = to_numpy(column)
+    if not column.type.startswith("timestamp"):
+        return values.tolist()
+    import numpy
+
+    exact = values.astype("datetime64[us]")
+    times = exact.tolist()
+    is_exact = (exact.astype(values.dtype) == values) | numpy.isnat(values)
+    if not is_exact.all() or any(isinstance(time, int) for time in times):
+        return [None if numpy.isnat(value) else value for value in values]
+    zone = _zone(column.zone)
+    return times if zone is None else [time if time is None else _in_zone(time, zone) for time in times]
+
+
+def _zone(name: str) -> datetime.tzinfo | None:
+    """Returns the zone of a name of the tz database, or of an offset such as +02:00; UTC for those that Python lacks."""
+    if not name:
+        return None
+    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", name)
+    if offset is not None:
+        minutes = int(offset[2]) * 60 + int(offset[3])
+        return datetime.timezone(datetime.timedelta(minutes=minutes if offset[1] == "+" else -minutes))
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return datetime.timezone.utc
+
+
+def _in_zone(time: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
+    aware = time.replace(tzinfo=datetime.timezone.utc)
+    try:
+        return aware.astimezone(zone)
+    except OverflowError:  # on the first or the last day of all
+        return aware
 
 
 def _stored_dtype(type_name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ._input import is_plain_array, to_data
 from ._preferences import Text, high, low, preferences, ranking
 from ._query import Keys, Query
 from ._result import Result
-from ._values import as_list, without_surrogates
+from ._values import as_list, kind_of, without_surrogates
 
 if TYPE_CHECKING:
     import datetime
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy
 
 Column = Text | int
-"""Text of an expression, or the index of a column of an array."""
+"""Name of a column, text of an expression, or the index of a column of an array."""
 
 
 class _Data:
@@ -29,28 +30,40 @@ class _Data:
 
     def __init__(self, data: Any, columns: Sequence[str] | None) -> None:
         self._core_data = to_data(data, columns)
+        self._names: list[str] | None = None
 
     def names(self) -> list[str]:
-        data = self._core_data
-        return (data if isinstance(data, _core.Table) else data.schema()).names()
+        if self._names is None:
+            data = self._core_data
+            self._names = (data if isinstance(data, _core.Table) else data.schema()).names()
+        return self._names
 
     def expressions(self, columns: Column | Iterable[Column] | None) -> list[Text]:
         if columns is None:
             return []
-        listed = as_list(columns, (str, int, _core.Expression))
-        names = self.names() if any(isinstance(column, int) for column in listed) else []
-        return [
-            _core.Expression.column(_name_at(names, column)) if isinstance(column, int) else column for column in listed
-        ]
+        return [self._column(column) for column in as_list(columns, (str, int, _core.Expression))]
 
     def terms(self, columns: Column | Iterable[Column] | None, make: Any) -> list[_core.Preference]:
         return [make(text) for text in self.expressions(columns)]
 
+    def _column(self, given: Any) -> Text:
+        """Returns the column of a name, however it is spelt, or of an index, which may be an integer of NumPy."""
+        if isinstance(given, _core.Expression):
+            return given
+        if isinstance(given, str):
+            is_odd = not given.isidentifier() and given in self.names()
+            return _core.Expression.column(given) if is_odd else given
+        try:
+            index = operator.index(given)
+        except TypeError:
+            raise QueryError(f"a column is a name, an expression or an index, not {kind_of(given)}") from None
+        return _core.Expression.column(self._name(index))
 
-def _name_at(names: list[str], index: int) -> str:
-    if not -len(names) <= index < len(names):
-        raise QueryError(f"there is no column {index}; the data have {len(names)} columns")
-    return names[index]
+    def _name(self, index: int) -> str:
+        names = self.names()
+        if not -len(names) <= index < len(names):
+            raise QueryError(f"there is no column {index}; the data have {len(names)} columns")
+        return names[index]
 
 
 def _preference(

@@ -218,7 +218,7 @@ def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     if array.dtype.names is not None:
         if array.ndim != 1:
             raise DataError(f"a structured array has 1 dimension, not {array.ndim}")
-        return _core.table_of_columns([_array_column(name, array[name]) for name in array.dtype.names], [])
+        return _table_of_fields(array)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
@@ -234,6 +234,20 @@ def _table_of_array(data: Any, columns: Sequence[str] | None) -> _core.Table:
     return _core.table_of_columns([_array_column(name, array[:, index]) for index, name in enumerate(names)], [])
 
 
+def _table_of_fields(array: numpy.ndarray[Any, Any]) -> _core.Table:
+    """Returns a table over a structured array; fields of types that SkyRank lacks are left out, as columns of Arrow are."""
+    assert array.dtype.names is not None
+    names = array.dtype.names
+    read = [name for name in names if _is_read(array.dtype[name])] or names  # no column at all is an error
+    left_out = [(name, f"the NumPy type {array.dtype[name]}", "") for name in names if name not in read]
+    return _core.table_of_columns([_array_column(name, array[name]) for name in read], [], left_out)
+
+
+def _is_read(kind: numpy.dtype[Any]) -> bool:
+    is_number = kind.kind in "iuf" and kind.itemsize <= 8
+    return (is_number or kind.kind in "bMUTO") and not kind.shape
+
+
 def _array_of_rows(data: Sequence[Any]) -> numpy.ndarray[Any, Any]:
     """Returns rows as an array: one of objects where NumPy would make texts of numbers, or round integers to floats."""
     import numpy
@@ -246,8 +260,11 @@ def _array_of_rows(data: Sequence[Any]) -> numpy.ndarray[Any, Any]:
         raise DataError(f"the rows of a list are numbers, or lists of one length: {error}") from error
 
 
-def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
-    """Returns a column that views a one-dimensional array, or a copy where it lies in an order that cannot be viewed."""
+def _array_column(name: str, array: numpy.ndarray[Any, Any], zone: str = "") -> _core.Column:
+    """Returns a column that views a one-dimensional array, or a copy where it lies in an order that cannot be viewed.
+
+    `zone` is that of times.
+    """
     import numpy
 
     without_surrogates(name, "the name of a column", DataError)
@@ -267,6 +284,8 @@ def _array_column(name: str, array: numpy.ndarray[Any, Any]) -> _core.Column:
         array = array.astype(array.dtype.newbyteorder("="))
     if kind == "M":
         array, type_name, unknown = numbers_of_times(name, array)
+        if zone and type_name != "date":
+            type_name = f"{type_name[:-1]}, {zone}]"
         if unknown.any():
             missing = unknown if missing is None else missing | unknown
     elif kind == "b":

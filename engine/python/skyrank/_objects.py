@@ -67,7 +67,7 @@ def numpy_unit(values: Any) -> str:
 
 
 def object_column(
-    name: str, values: list[Any], array_column: Callable[[str, numpy.ndarray[Any, Any]], _core.Column]
+    name: str, values: list[Any], array_column: Callable[[str, numpy.ndarray[Any, Any], str], _core.Column]
 ) -> _core.Column:
     """Returns a copy of Python objects of one type; None is NULL, and so are NA and NaT of pandas.
 
@@ -85,12 +85,34 @@ def object_column(
     array = _array_of_objects(name, present)
     if array is None:
         return _decimal_column(name, values, present)
+    zone = _zone_of(present) if array.dtype.kind == "M" else ""
     missing = numpy.array([value is None for value in values], dtype=bool)
     if not missing.any():
-        return array_column(name, array)
+        return array_column(name, array, zone)
     filled = numpy.zeros(len(values), dtype=array.dtype)
     filled[~missing] = array
-    return array_column(name, numpy.ma.MaskedArray(filled, missing))
+    return array_column(name, numpy.ma.MaskedArray(filled, missing), zone)
+
+
+def _zone_of(times: list[Any]) -> str:
+    """Returns the zone of times, UTC where they have several, and an empty text where one has none."""
+    zones = {_name_of_zone(getattr(time, "tzinfo", None), time) for time in times}
+    if len(zones) == 1:
+        return zones.pop()
+    return "" if "" in zones else "UTC"
+
+
+def _name_of_zone(zone: datetime.tzinfo | None, time: Any) -> str:
+    if zone is None:
+        return ""
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # of zoneinfo and pytz
+    if isinstance(name, str) and name:
+        return name
+    if not isinstance(zone, datetime.timezone):
+        return "UTC"
+    minutes = int(zone.utcoffset(time).total_seconds()) // 60
+    sign, size = ("-", -minutes) if minutes < 0 else ("+", minutes)
+    return "UTC" if minutes == 0 else f"{sign}{size // 60:02}:{size % 60:02}"
 
 
 def _with_none(values: list[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from ._extras import required
 from ._functions import Column, _Data
 from ._preferences import Text, high, low, pareto
 from ._query import Query
-from ._values import expression
+from ._values import expression, term
 
 if TYPE_CHECKING:
     import numpy
@@ -147,7 +147,7 @@ def _picture(
     if low_columns is None and high_columns is None:
         low_columns = range(len(data.names()))
     axes = [
-        _Axis(make(text), expression(text).text, make is low)
+        _Axis(make(text), term(text).text, make is low)
         for make, chosen in ((low, low_columns), (high, high_columns))
         for text in data.expressions(chosen)
     ]

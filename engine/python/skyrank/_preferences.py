@@ -1,4 +1,5 @@
-"""Terms of preferences and rankings. An expression is a text, such as "price / beds", or an Expression."""
+"""Terms of preferences and rankings. An expression is a text, such as "price / beds", or an Expression. A text that is
+the name of a column of the table, such as "Unit Price" or "a-b", is that column."""
 
 from __future__ import annotations
 
@@ -8,30 +9,30 @@ from typing import Any
 from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
-from ._values import as_list, expression, kind_of, plain
+from ._values import as_list, expression, kind_of, plain, term
 
 Text = str | Expression
-"""Text of an expression, or the parsed form."""
+"""Name of a column, however it is spelt, text of an expression, or the parsed form."""
 
 
 def column(name: str) -> Expression:
-    """Returns the column of exactly this name, whatever characters it has; texts need backquotes around odd names."""
+    """Returns the column of exactly this name, whatever characters it has; inside expressions, backquotes do the same."""
     return Expression.column(name)
 
 
 def low(text: Text) -> Preference:
     """Smaller values are better. QueryError where the text is malformed."""
-    return _core.low(expression(text))
+    return _core.low(term(text))
 
 
 def high(text: Text) -> Preference:
     """Larger values are better. QueryError where the text is malformed."""
-    return _core.high(expression(text))
+    return _core.high(term(text))
 
 
 def around(text: Text, target: Any) -> Preference:
     """Smaller distance to `target`, a number, date or time, is better."""
-    return _core.around(expression(text), plain(target))
+    return _core.around(term(text), plain(target))
 
 
 def between(text: Text, start: Any = None, end: Any = None) -> Preference:
@@ -39,7 +40,7 @@ def between(text: Text, start: Any = None, end: Any = None) -> Preference:
 
     Raises QueryError where start > end.
     """
-    return _core.between(expression(text), plain(start), plain(end))
+    return _core.between(term(text), plain(start), plain(end))
 
 
 def in_sets(text: Text, sets: Sequence[Iterable[Any]]) -> Preference:
@@ -53,7 +54,7 @@ def in_sets(text: Text, sets: Sequence[Iterable[Any]]) -> Preference:
     listed = [] if isinstance(sets, str) else as_list(sets, ())
     if not listed or any(isinstance(members, str) or not isinstance(members, Iterable) for members in listed):
         raise QueryError("in_sets takes a list of sets, each a list of values, such as [['Oslo', 'Bergen'], ['Aarhus']]")
-    return _core.in_sets(expression(text), [[plain(value) for value in members] for members in listed])
+    return _core.in_sets(term(text), [[plain(value) for value in members] for members in listed])
 
 
 def where(condition: Text) -> Preference:
@@ -78,27 +79,27 @@ def inverse(preference: Preference) -> Preference:
 
 def count(name: str, text: Text | None = None) -> Aggregate:
     """Number of rows of a group; with an expression, of those where it is not NULL. `name` names the column."""
-    return _core.aggregate(name, "count", None if text is None else expression(text))
+    return _core.aggregate(name, "count", None if text is None else term(text))
 
 
 def sum(name: str, text: Text) -> Aggregate:  # noqa: A001
     """Sum over a group, without NULL; that of floats is rounded once."""
-    return _core.aggregate(name, "sum", expression(text))
+    return _core.aggregate(name, "sum", term(text))
 
 
 def min(name: str, text: Text) -> Aggregate:  # noqa: A001
     """Least value of a group, without NULL."""
-    return _core.aggregate(name, "min", expression(text))
+    return _core.aggregate(name, "min", term(text))
 
 
 def max(name: str, text: Text) -> Aggregate:  # noqa: A001
     """Greatest value of a group, without NULL."""
-    return _core.aggregate(name, "max", expression(text))
+    return _core.aggregate(name, "max", term(text))
 
 
 def avg(name: str, text: Text) -> Aggregate:
     """Average over a group as float64, without NULL."""
-    return _core.aggregate(name, "avg", expression(text))
+    return _core.aggregate(name, "avg", term(text))
 
 
 def preferences(terms: Any) -> list[Preference]:

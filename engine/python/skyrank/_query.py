@@ -9,7 +9,7 @@ from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
 from ._preferences import Text, preferences, ranking
-from ._values import as_list, expression, kind_of, seconds_of, whole_number, without_surrogates
+from ._values import as_list, expression, kind_of, seconds_of, term, whole_number, without_surrogates
 
 if TYPE_CHECKING:
     import datetime
@@ -23,9 +23,9 @@ def _keys(keys: Keys, named: Mapping[str, Text]) -> list[tuple[str | None, Expre
     pairs: list[tuple[str | None, Expression]] = []
     for key in [*as_list(keys, (str, Expression, Mapping)), named]:
         if isinstance(key, Mapping):
-            pairs += [(name, expression(text)) for name, text in key.items()]
+            pairs += [(name, term(text)) for name, text in key.items()]
         else:
-            pairs.append((None, expression(key)))
+            pairs.append((None, term(key)))
     return pairs
 
 
@@ -39,7 +39,8 @@ class Query:
 
     The words and their order of evaluation are those of the query language: where, group_by and aggregate,
     partition_by, prefer (levels, at_least, distinct), rank_by, offset, limit (ties), select. Expressions are texts; a
-    malformed one raises QueryError with its line and column. Whether names exist is checked when the query runs.
+    malformed one raises QueryError with its line and column. A text of a term, a key or `select` that is the name of a
+    column is that column, however it is spelt; whether there is one is seen when the query runs.
     """
 
     __slots__ = ("_core",)
@@ -169,8 +170,8 @@ class Query:
         >>> Query.from_("hotels").rank_by("rating").select("name", value="rating / price")
         Query.parse('SELECT name, rating / price AS value FROM hotels ORDER BY rating DESC')
         """
-        pairs: list[tuple[str | None, Expression]] = [(None, expression(text)) for text in columns]
-        return self._set("select", pairs + [(name, expression(text)) for name, text in named.items()])
+        pairs: list[tuple[str | None, Expression]] = [(None, term(text)) for text in columns]
+        return self._set("select", pairs + [(name, term(text)) for name, text in named.items()])
 
     def timeout(self, limit: float | datetime.timedelta) -> Query:
         """Sets a limit on the time of the answer, in seconds, > 0; TimeoutError after it."""

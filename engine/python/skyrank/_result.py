@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._columns import to_numpy, view
+from ._columns import to_list, to_numpy, view
 
 if TYPE_CHECKING:
     import numpy
@@ -57,7 +57,7 @@ class Result:
         """Returns a column as a NumPy array of shape (len,).
 
         Numbers, dates and times without NULL are viewed without a copy; a column with NULL is a masked array (times:
-        NaT), texts and decimals are arrays of objects. Raises BindError for an unknown name.
+        NaT), texts and decimals are arrays of objects. Times are in UTC, as NumPy has no zones. Raises BindError for an unknown name.
         """
         return to_numpy(self._table.column(name))
 
@@ -91,10 +91,14 @@ class Result:
         return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns the columns as a polars.DataFrame. Needs Polars."""
+        """Returns the columns as a polars.DataFrame; ordered categories are an Enum. Needs Polars."""
         import polars
 
-        return polars.DataFrame(self)
+        frame = polars.DataFrame(self)
+        orders = {name: self._table.column(name).categories for name in self.columns}
+        return frame.with_columns(
+            polars.col(name).cast(polars.Enum(order)) for name, order in orders.items() if order is not None
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """Returns the columns as a pandas.DataFrame, through pyarrow where it is installed. Needs pandas."""
@@ -108,8 +112,12 @@ class Result:
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Returns the columns as lists, NULL as None."""
-        return {name: self[name].tolist() for name in self.columns}
+        """Returns the columns as lists of Python objects, NULL as None.
+
+        Times are datetimes, in the zone of their column if it has one. Where one has digits below the microsecond, or a
+        year that no datetime has, the times of that column are NumPy's datetime64 scalars, in UTC.
+        """
+        return {name: to_list(self._table.column(name)) for name in self.columns}
 
     def __repr__(self) -> str:
         rows = len(self)

@@ -114,6 +114,16 @@ def expression(text: str | _core.Expression) -> _core.Expression:
     raise QueryError(f"an expression is a text, such as 'price + 2', not {kind_of(text)}")
 
 
+def term(text: str | _core.Expression) -> _core.Expression:
+    """Returns the column of a name, however it is spelt, or the expression that a text stands for.
+
+    Which of the two it is tells the table; QueryError for what can only be an expression that was cut short.
+    """
+    if isinstance(text, str):
+        return _core.name_or_expression(without_surrogates(text, "an expression"))
+    return expression(text)
+
+
 def as_list(value: Any, kinds: type | tuple[type, ...]) -> list[Any]:
     """Returns one value, of the given types or no iterable at all, as a list of it, and other iterables as lists."""
     return [value] if isinstance(value, kinds) or not isinstance(value, Iterable) else list(value)

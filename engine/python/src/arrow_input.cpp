@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
+#include "engine/column_traits.hpp"
 #include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/query/utf8.hpp"
@@ -42,8 +44,8 @@ struct Field {
 };
 
 bool readable_format(std::string_view format) {
-  static constexpr std::string_view kExact[] = {"b", "c", "s", "i", "l", "C",   "S",   "I",   "L",
-                                                "e", "f", "g", "u", "U", "tdD", "tdm", kViews};
+  static constexpr std::string_view kExact[] = {"n", "b", "c", "s", "i", "l", "C",   "S",   "I",
+                                                "L", "e", "f", "g", "u", "U", "tdD", "tdm", kViews};
   const bool timestamp = format.starts_with("ts") && format.size() >= 4 && format[3] == ':';
   if (timestamp || std::find(std::begin(kExact), std::end(kExact), format) != std::end(kExact)) return true;
   if (!format.starts_with("d:")) return false;
@@ -195,7 +197,7 @@ Column empty_column(const std::string& name, const ArrowSchema& schema) {
   if (format == kViews) return Column::own(name, std::vector<std::string>());
   const void* buffers[3] = {};
   ArrowArray array{};
-  array.n_buffers = format == "u" || format == "U" ? 3 : 2;
+  array.n_buffers = format == "n" ? 0 : format == "u" || format == "U" ? 3 : 2;
   array.buffers = buffers;
   array.release = [](ArrowArray* released) { released->release = nullptr; };
   ArrowSchema copy = schema;
@@ -210,6 +212,22 @@ RowId entry_at(const Field& field, const Column& indices, std::int64_t row, std:
   if (number != nullptr && *number >= 0 && *number < entries) return *number;
   fail(field, "has in row " + std::to_string(row) + " the index " + to_string(index) + " into a dictionary of " +
                   std::to_string(entries) + " entries");
+}
+
+/// Gives texts that were an ordered dictionary the order of its entries.
+Column with_order(const Column& decoded, const Field& field, const Column& entries) {
+  if ((field.schema->flags & ARROW_FLAG_DICTIONARY_ORDERED) == 0 || entries.type() != Type::string) return decoded;
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < entries.size(); ++i) {
+    if (!entries.is_null(i)) texts.emplace_back(entries.data().string_at(i));
+  }
+  exec::ColumnTraits traits;
+  try {
+    traits.order = std::make_shared<const exec::Categories>(std::move(texts));
+  } catch (const std::invalid_argument& error) {
+    fail(field, std::string("has an ordered dictionary of which ") + error.what());
+  }
+  return exec::with_traits(decoded, std::make_shared<const exec::ColumnTraits>(std::move(traits)));
 }
 
 /// Decodes a dictionary whose values the engine does not take as such.
@@ -243,7 +261,7 @@ Column import_decoded(const Field& field) {
   ColumnData data = decoded.data();
   data.owner = std::make_shared<Kept>(Kept{data.owner, valid});
   data.validity = {valid->data(), 0};
-  return {field.name, std::move(data)};
+  return with_order(Column(field.name, std::move(data)), field, values);
 }
 
 Column import_field(const Field& field) {

@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/column_traits.hpp"
 #include "engine/python/src/bind.hpp"
 
 namespace skyrank::python {
@@ -18,14 +20,20 @@ const T* pointer(std::uintptr_t address) {
 /// NULL. The column keeps `owner` alive.
 Column column_of_memory(const std::string& name, const std::string& type, std::uintptr_t address, std::int64_t rows,
                         std::int64_t stride, std::uintptr_t valid, const nb::object& owner) {
+  // A zone stands behind the unit of timestamps: timestamp[us, Europe/Oslo].
+  const std::size_t comma = type.find(", ");
   ColumnData data;
-  data.type = parse_type(type);
+  data.type = parse_type(comma == std::string::npos ? type : type.substr(0, comma) + "]");
   data.length = rows;
   data.values = pointer<void>(address);
   data.stride = stride;
   data.validity = {pointer<std::uint8_t>(valid), 0};
   data.owner = owner_of(owner);
-  return {name, std::move(data)};
+  const Column column(name, std::move(data));
+  if (comma == std::string::npos) return column;
+  exec::ColumnTraits traits;
+  traits.zone = type.substr(comma + 2, type.size() - comma - 3);
+  return exec::with_traits(column, std::make_shared<const exec::ColumnTraits>(std::move(traits)));
 }
 
 /// Returns the text of a Python string; DataError for one without a form in UTF-8.
@@ -101,6 +109,12 @@ void bind_columns(nb::module_& module) {
   nb::class_<Column>(module, "Column")
       .def_prop_ro("name", &Column::name)
       .def_prop_ro("type", [](const Column& c) { return to_string(c.type()); })
+      .def_prop_ro("zone", [](const Column& c) { return exec::zone_of(c.data()); })
+      .def_prop_ro("categories",
+                   [](const Column& c) -> std::optional<std::vector<std::string>> {
+                     const auto order = exec::order_of(c.data());
+                     return order == nullptr ? std::nullopt : std::optional(order->texts());
+                   })
       .def("__len__", &Column::size)
       .def("memory", &memory_of)
       .def("text_at", &text_at)

@@ -1,5 +1,7 @@
 #include <exception>
+#include <new>
 #include <string>
+#include <typeinfo>
 
 #include "engine/python/src/bind.hpp"
 
@@ -44,6 +46,16 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     raise("TimeoutError", error);
   } catch (const Error& error) {
     raise("Error", error);
+  } catch (const nb::builtin_exception&) {
+    throw;  // what users expect for arguments of the wrong kind
+  } catch (const nb::python_error&) {
+    throw;
+  } catch (const std::bad_cast&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    raise("ResourceError", ResourceError("there is not enough memory"));
+  } catch (const std::exception& error) {
+    raise("Error", Error(error.what()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/column_traits.hpp"
 #include "engine/python/src/bind.hpp"
 
 namespace skyrank::python {
@@ -100,7 +101,7 @@ Column join_columns(const std::vector<Column>& pieces) {
   }
   join_validity(pieces, rows, data, *joined);
   data.owner = joined;
-  return {pieces.front().name(), std::move(data)};
+  return exec::with_traits_of({pieces.front().name(), std::move(data)}, pieces);
 }
 
 }  // namespace skyrank::python

@@ -12,6 +12,7 @@
 #include "engine/query/enum_words.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank::python {
 namespace {
@@ -166,6 +167,7 @@ void bind_queries(nb::module_& module) {
     return "Aggregate(" + to_python_text(Value(a.name)) + ")";
   });
   module.def("aggregate", &make_aggregate, nb::arg(), nb::arg(), nb::arg().none());
+  module.def("name_or_expression", [](const std::string& text) { return query::name_or_expression(text); });
   module.def("parse_sql", &parse_statement);
   module.def("to_sql", [](const Query& query) { return to_sql(query); });
   module.def("columns_read", &Engine::columns_read);

@@ -2,8 +2,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include <nanobind/stl/tuple.h>
 
 #include "engine/arrow_owned.hpp"
 #include "engine/python/src/arrow_stream.hpp"
@@ -79,10 +82,16 @@ Table table_of_batch(const nb::capsule& schema, const nb::capsule& array, const 
                       name);
 }
 
-Table table_of_columns(const std::vector<Column>& columns, const std::vector<Table>& others) {
+/// A column that is left out: its name, its type, and why.
+using LeftOut = std::tuple<std::string, std::string, std::string>;
+
+Table table_of_columns(const std::vector<Column>& columns, const std::vector<Table>& others,
+                       const std::vector<LeftOut>& left_out) {
   std::vector<Column> all = columns;
   for (const Table& other : others) all.insert(all.end(), other.columns().begin(), other.columns().end());
-  return Table(std::move(all));
+  std::vector<UnsupportedColumn> unsupported;
+  for (const auto& [name, type, reason] : left_out) unsupported.push_back({name, type, reason});
+  return Table(std::move(all)).with_unsupported(std::move(unsupported));
 }
 
 /// Returns the table with the columns in the order of `names`, which name each once.
@@ -137,7 +146,7 @@ void bind_tables(nb::module_& module) {
       .def("warnings", &texts_of_warnings)
       .def("stream", &stream_capsule)
       .def("schema", &schema_capsule);
-  module.def("table_of_columns", &table_of_columns);
+  module.def("table_of_columns", &table_of_columns, nb::arg(), nb::arg(), nb::arg() = std::vector<LeftOut>());
   module.def("table_of_stream", &table_of_stream);
   module.def("table_of_batch", &table_of_batch);
 }

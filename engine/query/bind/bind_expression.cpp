@@ -8,6 +8,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/bind/ordered.hpp"
 #include "engine/query/bind/schema_places.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/text.hpp"
@@ -287,6 +288,10 @@ class Binder {
       std::vector<std::string> names;
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
       const std::string near = did_you_mean(node.name, names);
+      if (node.unreadable != nullptr) {
+        throw QueryError(node.unreadable->message() + "; nor is there a column " + in_quotes(node.name) + near,
+                         node.unreadable->location());
+      }
       fail(node,
            "there is no column " + in_quotes(node.name) + near +
                (compared && near.empty() ? "; if it is a text, write " + in_quotes(node.name) + " in quotes" : "") +
@@ -355,6 +360,7 @@ class Binder {
   /// Results of decimals have the digits that all their values need, as in SQL; a quotient is a float64.
   DataType arithmetic_type(const Node& node, DataType a, DataType b) const {
     const DataType common = number_type(a, b);
+    if (common.type == Type::uint64 && node.op == Op::subtract) return Type::int64;
     if (!is_decimal(common.type)) return common;
     const DataType x = as_decimal(a);
     const DataType y = as_decimal(b);
@@ -410,6 +416,8 @@ class Binder {
                  to_string(operands[i]->type) + "; " + comparison_hint(a, b));
       }
     }
+    const auto refuse = [&](const std::string& message) { fail(node, message); };
+    if (BoundPtr ordered = ordered_comparison(node.op, operands, node.negated, schema_, refuse)) return ordered;
     return make_node(node.op, Type::boolean, std::move(operands), node.negated);
   }
 
@@ -467,6 +475,11 @@ class Binder {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < operands.size(); ++i) places.push_back(i);
     const DataType type = unify(node, operands, places);
+    const bool chooses_by_order = node.op == Op::min || node.op == Op::max;
+    if (chooses_by_order && std::ranges::any_of(operands, [&](const BoundPtr& o) { return has_order(*o, schema_); })) {
+      fail(node, in_quotes(spelling(node.op)) + " compares texts by their bytes, and a column here has categories in " +
+                     "an order of their own; compare them by 'case when'");
+    }
     return make_node(node.op, type, std::move(operands));
   }
 

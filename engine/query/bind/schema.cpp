@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/column_traits.hpp"
 #include "engine/query/bound.hpp"
 
 namespace skyrank::query {
@@ -13,7 +14,8 @@ std::optional<int> Schema::find(std::string_view name) const {
 
 Schema schema_of(const Table& table) {
   Schema schema;
-  for (const Column& column : table.columns()) schema.fields.push_back({column.name(), column.type()});
+  for (const Column& column : table.columns())
+    schema.fields.push_back({column.name(), column.type(), exec::order_of(column.data())});
   return schema;
 }
 

@@ -52,6 +52,11 @@ bool is_reserved_word(std::string_view word) {
                      [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
 }
 
+bool is_bare_name(std::string_view token) {
+  return !token.empty() && is_name_character(token.front()) && !(token.front() >= '0' && token.front() <= '9') &&
+         !is_reserved_word(token);
+}
+
 std::string hint(std::string_view found, bool value_expected) {
   struct Hint {
     std::string_view found;

@@ -19,6 +19,9 @@ std::string_view token_before(std::string_view text, std::size_t offset);
 /// Returns true if a word names no column unless it is quoted.
 bool is_reserved_word(std::string_view word);
 
+/// Returns true if a token is a name that needs no quotes.
+bool is_bare_name(std::string_view token);
+
 /// Returns advice in parentheses where a mistake is one that other languages teach; else the empty text.
 std::string hint(std::string_view found, bool value_expected);
 

@@ -83,6 +83,9 @@ void TreeBuilder::fail_expecting(std::size_t offset, std::string_view expected) 
     fail(offset, message + ", found " + in_quotes(found) + " (a column of that name stands in double quotes)");
   }
   std::string advice = hint(found, value_expected);
+  if (advice.empty() && !value_expected && is_bare_name(before) && is_bare_name(found)) {
+    advice = " (a name with spaces stands in backquotes)";
+  }
   const std::size_t quotes = advice.find("backquotes");
   if (sql_ && quotes != std::string::npos) advice.replace(quotes, std::strlen("backquotes"), "double quotes");
   fail(offset, message + ", found " + shown(found) + advice);

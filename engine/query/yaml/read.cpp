@@ -251,6 +251,11 @@ Expression read_expression(const YamlDocument& document, const YamlNode& node, c
   return document.expression(node);
 }
 
+Expression read_name_or_expression(const YamlDocument& document, const YamlNode& node, const std::string& what) {
+  if (!node.is_scalar()) document.fail(node, what + " needs an expression, found " + found(node));
+  return document.name_or_expression(node);
+}
+
 Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what) {
   if (node.kind == YamlNode::Kind::null && !node.text.empty()) return Null{};
   if (!node.is_scalar()) document.fail(node, what + " needs a value, found " + found(node));

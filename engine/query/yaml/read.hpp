@@ -49,6 +49,9 @@ std::uint64_t read_unsigned(const YamlDocument& document, const YamlNode& node, 
 /// A time such as 30s, 500ms or 5min; a plain number is seconds.
 std::chrono::milliseconds read_duration(const YamlDocument& document, const YamlNode& node, const std::string& what);
 Expression read_expression(const YamlDocument& document, const YamlNode& node, const std::string& what);
+
+/// The same where the name of a column may stand, however it is spelt.
+Expression read_name_or_expression(const YamlDocument& document, const YamlNode& node, const std::string& what);
 /// Reads a number (.inf and -.inf included), true, false, date '...', timestamp '...' or NULL; every other text, and
 /// all in quotes, is a string.
 Value read_value(const YamlDocument& document, const YamlNode& node, const std::string& what);

@@ -57,8 +57,8 @@ class PreferenceReader {
   Preference make(Kind kind, const YamlNode& argument) const {
     const std::string what = in_quotes(spelling(kind));
     switch (kind) {
-      case Kind::low: return low(read_expression(document_, argument, what));
-      case Kind::high: return high(read_expression(document_, argument, what));
+      case Kind::low: return low(read_name_or_expression(document_, argument, what));
+      case Kind::high: return high(read_name_or_expression(document_, argument, what));
       case Kind::where: return where(read_expression(document_, argument, what));
       case Kind::around: return make_around(MapReader(document_, argument, what, {"expr", "target"}));
       case Kind::between: return make_between(MapReader(document_, argument, what, {"expr", "from", "to"}));
@@ -71,7 +71,7 @@ class PreferenceReader {
   }
 
   Expression expression(const MapReader& map) const {
-    return read_expression(document_, map.require("expr"), "'expr'");
+    return read_name_or_expression(document_, map.require("expr"), "'expr'");
   }
 
   Preference make_around(const MapReader& map) const {

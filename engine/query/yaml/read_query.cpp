@@ -169,10 +169,10 @@ class QueryReader {
   std::vector<GroupKey> read_keys(const YamlNode& node, const std::string& what) {
     std::vector<GroupKey> keys;
     document_.attempt_each(read_list(document_, node, what, "[city, year]"), [&](const YamlNode& item) {
-      if (!item.is_map()) return add_key(item, read_expression(document_, item, what), what, keys);
+      if (!item.is_map()) return add_key(item, read_name_or_expression(document_, item, what), what, keys);
       for (const auto& [name, value] : item.entries) {
         if (name.text.empty()) document_.fail(name, "a name in " + what + " is empty");
-        add_key(name, {name.text, read_expression(document_, value, what)}, what, keys);
+        add_key(name, {name.text, read_name_or_expression(document_, value, what)}, what, keys);
       }
     });
     return keys;
@@ -208,7 +208,7 @@ class QueryReader {
       document_.fail(value, what + " needs an argument: " + word + "(e); only count takes '*'");
     }
     if (!std::all_of(inside.begin(), inside.end(), is_blank)) {
-      aggregate.argument = document_.expression(value, open + 1, last - open - 1);
+      aggregate.argument = document_.name_or_expression(value, open + 1, last - open - 1);
     } else if (aggregate.function != Aggregate::Function::count) {
       document_.fail(value, what + " needs an argument: " + word + "(e)");
     }
@@ -241,18 +241,18 @@ class QueryReader {
                      "[{high: a}, {low: b}]");
     }
     const bool high = term.find("high") != nullptr;
-    return {read_expression(document_, node.entries.front().value, high ? "'high'" : "'low'"), high};
+    return {read_name_or_expression(document_, node.entries.front().value, high ? "'high'" : "'low'"), high};
   }
 
   void read_selected(const YamlNode& item) {
     if (!item.is_map()) {
-      Expression expression = read_expression(document_, item, "'select'");
+      Expression expression = read_name_or_expression(document_, item, "'select'");
       std::string name = output_name(expression);
       add_selected(item, {std::move(name), std::move(expression)});
       return;
     }
     for (const auto& [alias, value] : item.entries) {
-      add_selected(alias, {alias.text, read_expression(document_, value, "'select'")});
+      add_selected(alias, {alias.text, read_name_or_expression(document_, value, "'select'")});
     }
   }
 

@@ -13,6 +13,7 @@
 
 #include "engine/query/ast.hpp"
 #include "engine/query/utf8.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -302,14 +303,24 @@ YamlDocument::YamlDocument(std::string_view yaml, const std::string& source, con
       places_(text_, {source, 1, 1}),
       root_(parse_tree(text_, places_, limits)) {}
 
-Expression YamlDocument::expression(const YamlNode& scalar) const { return expression(scalar, 0, scalar.text.size()); }
+Expression YamlDocument::expression(const YamlNode& scalar) const {
+  return parse(parse_written, scalar, 0, scalar.text.size());
+}
 
-Expression YamlDocument::expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const {
+Expression YamlDocument::name_or_expression(const YamlNode& scalar) const {
+  return name_or_expression(scalar, 0, scalar.text.size());
+}
+
+Expression YamlDocument::name_or_expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const {
+  return parse(parse_name_or_expression, scalar, begin, size);
+}
+
+Expression YamlDocument::parse(Parser parser, const YamlNode& scalar, std::size_t begin, std::size_t size) const {
   const ScalarMap map(text_, scalar);
   const auto place_of = [&](std::size_t offset) { return places_.at(map[begin + offset]); };
   try {
     const std::string_view text = std::string_view(scalar.text).substr(begin, size);
-    return make_expression(parse_expression(text, PlaceFunction(place_of)), place_of(0));
+    return make_expression(parser(text, PlaceFunction(place_of)), place_of(0));
   } catch (const QueryError& error) {
     if (!scalar.in_flow || scalar.quoted || !has_open_parenthesis(scalar.text)) throw;
     throw QueryError(error.message() + " (inside [...] and {...} an expression with a comma needs quotes)",

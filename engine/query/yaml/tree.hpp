@@ -9,6 +9,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/expression.hpp>
 
+#include "engine/query/ast.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
 
@@ -56,8 +57,10 @@ class YamlDocument {
   /// The expression in a scalar; the places of its nodes and errors are those in the document, through quotes, escapes
   /// and folded lines.
   Expression expression(const YamlNode& scalar) const;
+  /// The same where the name of a column may stand, which a text that is no expression is then.
+  Expression name_or_expression(const YamlNode& scalar) const;
   /// The expression in a part of a scalar's value.
-  Expression expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const;
+  Expression name_or_expression(const YamlNode& scalar, std::size_t begin, std::size_t size) const;
 
   /// The SQL statement in a scalar, with places like those of expressions.
   SqlStatement statement(const YamlNode& scalar) const;
@@ -94,6 +97,9 @@ class YamlDocument {
   }
 
  private:
+  using Parser = NodePtr (*)(std::string_view text, const PlaceFunction& place);
+  Expression parse(Parser parser, const YamlNode& scalar, std::size_t begin, std::size_t size) const;
+
   std::string text_;
   Places places_;
   YamlNode root_;

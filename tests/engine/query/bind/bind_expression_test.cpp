@@ -76,7 +76,7 @@ TEST(BindExpression, TypesOfResults) {
       {"u + v", "uint64"},
       {"u + i", "int64"},
       {"u + 1", "uint64"},
-      {"1 - u", "uint64"},
+      {"1 - u", "int64"},
       {"u + -1", "int64"},
       {"u + 1.0", "float64"},
       {"i % f", "float64"},

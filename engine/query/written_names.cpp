@@ -1,0 +1,168 @@
+#include "engine/query/written_names.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/query/check.hpp"
+
+namespace skyrank::query {
+namespace {
+
+bool is_word_character(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// Returns true for "a +" and "(a" where the parser misses something at the end, but not for "50%".
+bool is_cut_short(std::string_view text, const QueryError& error, const PlaceFunction& place) {
+  const Location end = place(text.size());
+  if (error.location().line != end.line || error.location().column != end.column || text.empty()) return text.empty();
+  const bool ends_with_word = is_word_character(text.back());
+  return ends_with_word || text.size() < 2 || is_blank(text[text.size() - 2]);
+}
+
+/// Names of columns, and expressions that are such names.
+class Names {
+ public:
+  /// Sets `changed` once it has named an expression.
+  Names(const std::vector<std::string>& names, bool& changed)
+      : names_(names.begin(), names.end()), changed_(&changed) {}
+
+  void add(const std::string& name) { names_.insert(name); }
+
+  Expression of(const Expression& expression) {
+    const Node& root = expression.root();
+    if (root.op == Op::column || root.written.empty() || !names_.contains(root.written)) return expression;
+    *changed_ = true;
+    Node column = Expression::column(root.written).root();
+    column.line = expression.location().line;
+    column.column = expression.location().column;
+    return make_expression(std::make_shared<const Node>(std::move(column)), expression.location());
+  }
+
+  std::vector<GroupKey> of(std::vector<GroupKey> keys) {
+    for (GroupKey& key : keys) {
+      const bool is_named = key.name != output_name(key.expression);
+      Expression expression = of(key.expression);
+      key = is_named ? GroupKey(key.name, std::move(expression)) : GroupKey(std::move(expression));
+    }
+    return keys;
+  }
+
+  Preference of(Preference preference) {
+    if (preference.expression) preference.expression = of(*preference.expression);
+    for (Preference& child : preference.children) child = of(std::move(child));
+    return preference;
+  }
+
+  SelectItem of(SelectItem item) {
+    const bool is_named = item.name != output_name(item.expression);
+    item.expression = of(item.expression);
+    if (!is_named) item.name = output_name(item.expression);
+    return item;
+  }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+  bool* changed_;
+};
+
+bool is_written(const Expression& expression) {
+  return expression.root().op != Op::column && !expression.root().written.empty();
+}
+
+bool is_written(const Preference& preference) {
+  return (preference.expression && is_written(*preference.expression)) ||
+         std::ranges::any_of(preference.children, [](const Preference& child) { return is_written(child); });
+}
+
+/// Returns true if a text of the query may be a name.
+bool is_written(const Query& query) {
+  const auto of_key = [](const GroupKey& key) { return is_written(key.expression); };
+  return (query.where() && is_written(*query.where())) || std::ranges::any_of(query.group_by(), of_key) ||
+         std::ranges::any_of(query.partition_by(), of_key) || (query.prefer() && is_written(*query.prefer())) ||
+         std::ranges::any_of(query.aggregate(),
+                             [](const Aggregate& a) { return a.argument && is_written(*a.argument); }) ||
+         std::ranges::any_of(query.rank_by(), [](const RankTerm& term) { return is_written(term.expression); }) ||
+         std::ranges::any_of(query.select(), [](const SelectItem& item) { return is_written(item.expression); });
+}
+
+/// Names the columns of the clauses over the input, and returns the names that later clauses see.
+Names name_first(Query& query, Names names, bool& changed) {
+  if (query.where()) query.where(names.of(*query.where()));
+  if (query.group_by().empty()) {
+    if (!query.partition_by().empty()) query.partition_by(names.of(query.partition_by()));
+    for (const GroupKey& key : query.partition_by()) names.add(key.name);
+    return names;
+  }
+  query.group_by(names.of(query.group_by()));
+  std::vector<Aggregate> aggregates = query.aggregate();
+  std::vector<std::string> of_groups;
+  for (const GroupKey& key : query.group_by()) of_groups.push_back(key.name);
+  for (Aggregate& aggregate : aggregates) {
+    if (aggregate.argument) aggregate.argument = names.of(*aggregate.argument);
+    of_groups.push_back(aggregate.name);
+  }
+  if (!aggregates.empty()) query.aggregate(std::move(aggregates));
+  Names later(of_groups, changed);
+  if (!query.partition_by().empty()) query.partition_by(later.of(query.partition_by()));
+  return later;
+}
+
+void name_later(Query& query, Names& names) {
+  if (query.prefer()) query.prefer(names.of(*query.prefer()));
+  std::vector<RankTerm> ranking;
+  for (const RankTerm& term : query.rank_by()) ranking.emplace_back(names.of(term.expression), term.high);
+  if (!ranking.empty()) query.rank_by(std::move(ranking));
+  std::vector<SelectItem> items;
+  for (const SelectItem& item : query.select()) items.push_back(names.of(item));
+  if (!items.empty()) query.select(std::move(items));
+}
+
+}  // namespace
+
+NodePtr parse_written(std::string_view text, const PlaceFunction& place) {
+  NodePtr root = parse_expression(text, place);
+  if (root->op == Op::column) return root;
+  Node kept = *root;
+  kept.written = text;
+  return std::make_shared<const Node>(std::move(kept));
+}
+
+NodePtr parse_name_or_expression(std::string_view text, const PlaceFunction& place) {
+  try {
+    return parse_written(text, place);
+  } catch (const QueryError& error) {
+    if (is_cut_short(text, error, place)) throw;
+    Node column = Expression::column(text).root();
+    const Location start = place(0);
+    column.line = start.line;
+    column.column = start.column;
+    column.unreadable = std::make_shared<const QueryError>(error);
+    return std::make_shared<const Node>(std::move(column));
+  }
+}
+
+std::optional<Query> with_written_names(const Query& query, const std::vector<std::string>& columns) {
+  if (!is_written(query)) return std::nullopt;
+  Query named = query;
+  bool changed = false;
+  Names names = name_first(named, Names(columns, changed), changed);
+  name_later(named, names);
+  return changed ? std::optional(std::move(named)) : std::nullopt;
+}
+
+std::optional<Query> with_written_names(const Query& query, const Table& table) {
+  if (!is_written(query)) return std::nullopt;
+  std::vector<std::string> columns;
+  for (const Column& column : table.columns()) columns.push_back(column.name());
+  for (const UnsupportedColumn& column : table.unsupported()) columns.push_back(column.name);
+  return with_written_names(query, columns);
+}
+
+}  // namespace skyrank::query

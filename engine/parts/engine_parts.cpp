@@ -64,6 +64,7 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   std::vector<RowId> rows = partial.rows();
   for (RowId& row : rows) row += by;
   if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
+  exec::check_columns(query, partial.columns());
   const Query named = with_names(query, partial.columns());
   const auto bound = query::bind(named, query::schema_of(partial.columns()));
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};

@@ -9,6 +9,7 @@
 
 #include "engine/arrow_metadata.hpp"
 #include "engine/arrow_owned.hpp"
+#include "engine/query/utf8.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -119,6 +120,12 @@ std::vector<RowId> read_rows(const Table& table) {
   return rows;
 }
 
+void check_names(const Table& columns) {
+  for (const Column& column : columns.columns()) {
+    if (query::find_invalid_utf8(column.name())) fail("a column's name is not UTF-8");
+  }
+}
+
 }  // namespace
 
 Partial::Partial(std::string fingerprint, std::vector<RowRange> covers, std::vector<RowId> rows, Table columns)
@@ -152,6 +159,7 @@ Partial Partial::import_arrow(ArrowArray* array, ArrowSchema* schema) {
     fail("it has version '" + version + "' of the format; this library reads version " + kVersion);
   std::vector<RowRange> covers = read_covers(value_of(metadata, kCoversKey));
   const Table table = skyrank::import_arrow(&*taken_array, &*taken_schema);
+  check_names(table);
   std::vector<RowId> rows = read_rows(table);
   const std::vector<Column> columns(table.columns().begin() + 1, table.columns().end());
   return {value_of(metadata, kQueryKey), std::move(covers), std::move(rows),

@@ -20,7 +20,8 @@
 // message or merges like a genuine one.
 //
 // The C data interface does not say where buffers end. So the batches keep the promises of a producer that no consumer
-// can check (buffers as long as lengths and offsets need, characters for all string offsets), and break all others.
+// can check (buffers as long as lengths and offsets need, characters for all string offsets), and break all others. Of
+// bytes more can be checked: fuzz_partial_stream.cpp breaks these promises too.
 namespace {
 
 using namespace skyrank;
@@ -55,8 +56,15 @@ class Input {
 
   /// Returns `right` or, rarely, a number that is wrong or not what others say.
   std::int64_t altered(std::int64_t right) {
-    static constexpr std::array<std::int64_t, 6> kOthers = {
-        -1, 0, 1, 3, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+    static constexpr std::array<std::int64_t, 9> kOthers = {-1,
+                                                            0,
+                                                            1,
+                                                            3,
+                                                            std::numeric_limits<std::int64_t>::min(),
+                                                            std::numeric_limits<std::int64_t>::max(),
+                                                            (std::int64_t{1} << 48) + 1,
+                                                            std::int64_t{1} << 60,
+                                                            std::int64_t{1} << 61};
     return rarely() ? one_of(kOthers) : right;
   }
 

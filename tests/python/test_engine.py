@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import time
 import numpy
 import pytest
 import skyrank
-from skyrank import Query, high, low
+from skyrank import Query, count, high, low
 
 POINTS = numpy.random.default_rng(5).random((20000, 4))
 
@@ -340,6 +341,68 @@ def test_parts_equal_the_whole(query):
         skyrank.merge(query, [half, partials[0]])
     with pytest.raises(skyrank.DataError):
         skyrank.Partial.from_arrow(__import__("pyarrow").record_batch({"x": [1]}))
+
+
+def _stream_without_batches(pyarrow, schema):
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.ipc.new_stream(sink, schema).close()
+    return sink.getvalue().to_pybytes()
+
+
+def _merged_or_refused(query, content):
+    """Merges a partial answer of bytes; every refusal is a DataError."""
+    try:
+        result = skyrank.merge(query, [skyrank.Partial.from_bytes(content)])
+    except skyrank.DataError:
+        return
+    try:
+        result.to_dict()
+    except skyrank.DataError as error:
+        pytest.fail(f"the answer has values that no table has: {error}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query().rank_by(low("a")).limit(3),
+        Query().group_by("s").aggregate(count("n"), skyrank.sum("total", "a"), skyrank.max("best", "d")),
+    ],
+)
+def test_partial_answers_of_strangers_are_validated(query):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(
+        {
+            "a": [1, 2, 3],
+            "s": ["x", None, "zzz"],
+            "d": [datetime.datetime(2020, 1, 1), None, datetime.datetime(2021, 1, 1)],
+        }
+    )
+    genuine = skyrank.partial(query, table, 0).to_bytes()
+    assert len(skyrank.merge(query, [skyrank.Partial.from_bytes(genuine)])) == 3
+    for place in range(len(genuine)):
+        for byte in {genuine[place] ^ 1, genuine[place] ^ 0x80, 0, 255}:
+            _merged_or_refused(query, genuine[:place] + bytes([byte]) + genuine[place + 1 :])
+    for place in range(0, len(genuine) - 8, 4):
+        for number in (0, 1, 2**31, 2**32, 2**61, 2**63, 2**64 - 1):
+            _merged_or_refused(query, genuine[:place] + number.to_bytes(8, "little") + genuine[place + 8 :])
+    for size in range(len(genuine)):
+        _merged_or_refused(query, genuine[:size])
+    with pytest.raises(skyrank.DataError, match="they have 0 record batches"):
+        skyrank.Partial.from_bytes(_stream_without_batches(pyarrow, table.schema))
+
+
+@pytest.mark.parametrize("last", [600, 0x7FFFFFFF, 2, -1])
+def test_string_offsets_of_a_partial_answer_lie_inside(last):
+    pyarrow = pytest.importorskip("pyarrow")
+    query = Query().rank_by(low("a")).limit(3).select("a", "s")
+    content = bytearray(skyrank.partial(query, pyarrow.table({"a": [1, 2, 3], "s": ["x", "yy", "zzz"]}), 0).to_bytes())
+    place = content.rindex(struct.pack("<4i", 0, 1, 3, 6))
+    content[place + 12 : place + 16] = struct.pack("<i", last)
+    with pytest.raises(skyrank.DataError):
+        skyrank.Partial.from_bytes(bytes(content))
+    batch = pyarrow.ipc.open_stream(bytes(content)).read_next_batch()
+    with pytest.raises(skyrank.DataError):
+        skyrank.Partial.from_arrow(batch)
 
 
 def test_memory_does_not_grow():

@@ -1,31 +1,15 @@
 #include "tools/mpi/part_answer.hpp"
 
-#include <arrow/buffer.h>
-#include <arrow/c/bridge.h>
-#include <arrow/io/memory.h>
-#include <arrow/ipc/reader.h>
-#include <arrow/ipc/writer.h>
-#include <arrow/record_batch.h>
-
 #include <cstring>
-#include <memory>
 #include <new>
 #include <utility>
+
+#include "datasets/arrow/partial_stream.hpp"
 
 namespace skyrank::mpi {
 namespace {
 
 enum class Content : std::uint8_t { nothing, partial, error };
-
-template <class T>
-T value_of(arrow::Result<T> result) {
-  if (!result.ok()) throw RanksFailed("a message between ranks is damaged: " + result.status().ToString());
-  return std::move(result).ValueUnsafe();
-}
-
-void check(const arrow::Status& status) {
-  if (!status.ok()) throw ResourceError("packing a partial answer failed: " + status.ToString());
-}
 
 void append_memory(Bytes& bytes, const void* from, std::size_t count) {
   const std::size_t size = bytes.size();
@@ -82,6 +66,7 @@ void append(Bytes& bytes, const RankError& error) {
 RankError unpack_error(Unpacker& unpacker) {
   RankError error;
   error.kind = unpacker.value<RankError::Kind>();
+  if (error.kind > RankError::Kind::timeout) throw RanksFailed("a message between ranks has an error of no known kind");
   error.message = unpacker.text();
   error.location.source = unpacker.text();
   error.location.line = unpacker.value<std::int64_t>();
@@ -90,39 +75,8 @@ RankError unpack_error(Unpacker& unpacker) {
 }
 
 void append(Bytes& bytes, const Partial& partial) {
-  ArrowArray array;
-  ArrowSchema schema;
-  partial.export_arrow(&array, &schema);
-  const auto batch = arrow::ImportRecordBatch(&array, &schema);
-  check(batch.status());
-  const auto stream = arrow::io::BufferOutputStream::Create();
-  check(stream.status());
-  const auto writer = arrow::ipc::MakeStreamWriter(*stream, (*batch)->schema());
-  check(writer.status());
-  check((*writer)->WriteRecordBatch(**batch));
-  check((*writer)->Close());
-  const auto written = (*stream)->Finish();
-  check(written.status());
-  append_memory(bytes, (*written)->data(), static_cast<std::size_t>((*written)->size()));
-}
-
-Partial unpack_partial(std::span<const std::byte> bytes) {
-  // Each answer has memory of its own, as the columns of the partial answer stay in it.
-  const std::shared_ptr<arrow::Buffer> buffer =
-      value_of(arrow::AllocateBuffer(static_cast<std::int64_t>(bytes.size())));
-  std::memcpy(buffer->mutable_data(), bytes.data(), bytes.size());
-  auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  const auto reader =
-      value_of(arrow::ipc::RecordBatchStreamReader::Open(std::make_shared<arrow::io::BufferReader>(buffer), options));
-  const std::shared_ptr<arrow::RecordBatch> batch = value_of(reader->Next());
-  if (batch == nullptr) throw RanksFailed("a message between ranks has no record batch");
-  ArrowArray array;
-  ArrowSchema schema;
-  if (const auto status = arrow::ExportRecordBatch(*batch, &array, &schema); !status.ok()) {
-    throw ResourceError("unpacking a partial answer failed: " + status.ToString());
-  }
-  return Partial::import_arrow(&array, &schema);
+  const Bytes packed = datasets::partial_to_bytes(partial);
+  append_memory(bytes, packed.data(), packed.size());
 }
 
 template <class E>
@@ -187,7 +141,7 @@ PartAnswer part_answer(const Bytes& bytes) {
   Unpacker unpacker(bytes);
   switch (unpacker.value<Content>()) {
     case Content::nothing: return {};
-    case Content::partial: return {unpack_partial(unpacker.rest()), {}};
+    case Content::partial: return {datasets::partial_from_bytes(unpacker.rest()), {}};
     case Content::error: return {{}, unpack_error(unpacker)};
   }
   throw RanksFailed("a message between ranks is of no known kind");

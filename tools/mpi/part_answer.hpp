@@ -38,7 +38,7 @@ struct PartAnswer {
 /// Packs an answer for another rank: a partial answer as an Arrow stream of one record batch. ResourceError.
 Bytes to_bytes(const PartAnswer& answer);
 
-/// Unpacks what to_bytes() packed. RanksFailed for anything else.
+/// Unpacks what to_bytes() packed. RanksFailed for anything else, DataError for a partial answer that is none.
 PartAnswer part_answer(const Bytes& bytes);
 
 }  // namespace skyrank::mpi

@@ -350,10 +350,17 @@ class States {
   StateLayout layout_;
 };
 
+/// Returns the sum of two counts from 0 to kMaxCount.
+std::int64_t sum_of_counts(std::int64_t a, std::int64_t b) {
+  if (a + b > kMaxCount) fail("its groups have more than 2^60 values");
+  return a + b;
+}
+
 std::vector<Column> merged_counts(const States& states, const Classes& classes, std::size_t a) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes.count()));
   for (std::size_t i = 0; i < classes.of.size(); ++i) {
-    counts[static_cast<std::size_t>(classes.of[i])] += states.count(a, static_cast<std::int64_t>(i));
+    std::int64_t& count = counts[static_cast<std::size_t>(classes.of[i])];
+    count = sum_of_counts(count, states.count(a, static_cast<std::int64_t>(i)));
   }
   return count_column(states.layout().name(a, "count"), std::move(counts));
 }
@@ -364,20 +371,21 @@ std::vector<Column> merged_totals(const States& states, const Classes& classes, 
   for (std::size_t i = 0; i < classes.of.size(); ++i) {
     Total<Sum>& total = totals[static_cast<std::size_t>(classes.of[i])];
     const Total<Sum> more = states.total<Sum>(a, static_cast<std::int64_t>(i));
-    total.count += more.count;
-    if (total.count > kMaxCount) fail("its groups have more than 2^60 values");
+    total.count = sum_of_counts(total.count, more.count);
     total.sum += more.sum;
   }
   return total_columns(states.layout(), a, totals);
 }
 
-std::vector<Column> merged_extremes(const States& states, const Classes& classes, const Table& table,
+std::vector<Column> merged_extremes(const States& states, const Classes& classes, const StateRows& parts,
                                     const BoundAggregate& aggregate, std::size_t a) {
+  const Table& table = parts.columns;
   const Column& rows = states.column(a, 0);
   const Column& values = states.column(a, 1);
   for (std::int64_t i = 0; i < rows.size(); ++i) {
-    if (rows.is_null(i) != values.is_null(i) || (!rows.is_null(i) && values_of<RowId>(rows)[i] < 0)) {
-      fail("'" + rows.name() + "' in row " + std::to_string(i) + " must be a row where '" + values.name() +
+    const bool is_before = !rows.is_null(i) && values_of<RowId>(rows)[i] < parts.rows[static_cast<std::size_t>(i)];
+    if (rows.is_null(i) != values.is_null(i) || is_before) {
+      fail("'" + rows.name() + "' in row " + std::to_string(i) + " must be a row of the group where '" + values.name() +
            "' has a value, and NULL elsewhere");
     }
   }
@@ -394,12 +402,12 @@ std::vector<Column> merged_extremes(const States& states, const Classes& classes
   return extreme_columns(states.layout(), a, extremes, gather(values, from, values.name()));
 }
 
-std::vector<Column> merged_states(const States& states, const Classes& classes, const Table& table,
+std::vector<Column> merged_states(const States& states, const Classes& classes, const StateRows& parts,
                                   const BoundAggregate& aggregate, std::size_t a) {
   switch (aggregate.function) {
     case Function::count: return merged_counts(states, classes, a);
     case Function::min:
-    case Function::max: return merged_extremes(states, classes, table, aggregate, a);
+    case Function::max: return merged_extremes(states, classes, parts, aggregate, a);
     case Function::sum:
     case Function::avg: break;
   }
@@ -511,7 +519,7 @@ StateRows merge_states(const query::BoundQuery& query, const StateRows& parts) {
     columns.push_back(gather(table.columns()[c], first, table.columns()[c].name()));
   }
   for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
-    for (Column& column : merged_states(states, classes, table, query.group->aggregates[a], a)) {
+    for (Column& column : merged_states(states, classes, parts, query.group->aggregates[a], a)) {
       columns.push_back(std::move(column));
     }
   }

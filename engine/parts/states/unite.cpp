@@ -4,8 +4,10 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
+#include "engine/query/bound.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -33,6 +35,15 @@ void check_fingerprint(const Query& query, const std::string& fingerprint, const
                   query.location());
 }
 
+void check_columns(const Query& query, const Table& columns) {
+  try {
+    query::bind(with_key_names(query, columns), query::schema_of(columns));
+  } catch (const BindError& error) {
+    throw DataError("partial answer: its columns are not those that its query reads: " + error.message(),
+                    query.location());
+  }
+}
+
 United unite(const Query& query, const std::vector<Partial>& partials) {
   query.validate();
   if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
@@ -46,6 +57,7 @@ United unite(const Query& query, const std::vector<Partial>& partials) {
   }
   all.covers = united_covers(partials);
   all.state.columns = concatenate(tables);
+  check_columns(query, all.state.columns);
   const auto order = ascending_order(all.state.rows);
   if (order.empty()) return all;
   all.state.columns = gather(all.state.columns, order);

@@ -20,6 +20,9 @@ struct United {
 /// one belongs to another query, where two cover the same row, or where their columns differ.
 United unite(const Query& query, const std::vector<Partial>& partials);
 
+/// DataError where the columns of a partial answer are not those that its query reads.
+void check_columns(const Query& query, const Table& columns);
+
 /// DataError where a partial answer is of another query than the one with this fingerprint.
 void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial);
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._errors import DataError
 from ._extras import required
-from ._input import on_main_thread, open_source, to_data, to_table
+from ._input import exported, on_main_thread, open_source, to_data, to_table
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of
@@ -175,8 +175,11 @@ class Partial:
 
     @classmethod
     def from_arrow(cls, batch: Any) -> Partial:
-        """Takes a record batch that a Partial made, here or elsewhere. Raises DataError where it is none."""
-        return cls(_core.import_partial(*batch.__arrow_c_array__()))
+        """Takes a record batch that a Partial made, here or elsewhere. Raises DataError where it is none.
+
+        A batch of pyarrow is validated in full. Of others the buffers must be as long as their producer says.
+        """
+        return cls(_core.import_partial(*exported(batch, "__arrow_c_array__", full=True)))
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Exports the positions of the rows and their columns as a record batch with metadata."""
@@ -225,9 +228,12 @@ class Partial:
         pyarrow = required("pyarrow", "files", "a partial answer of bytes")
         try:
             with pyarrow.ipc.open_stream(content) as reader:
-                return cls.from_arrow(reader.read_next_batch())
-        except (pyarrow.ArrowException, StopIteration) as error:
-            raise DataError(f"the bytes hold no partial answer: {error or 'there is no record batch'}") from error
+                batches = list(reader)
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise DataError(f"the bytes hold no partial answer: {error}") from error
+        if len(batches) != 1:
+            raise DataError(f"the bytes hold no partial answer: they have {len(batches)} record batches instead of one")
+        return cls.from_arrow(batches[0])
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Partial.from_bytes, (self.to_bytes(),)

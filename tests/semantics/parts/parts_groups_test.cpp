@@ -128,6 +128,18 @@ TEST(PartsGroups, RefuseDamagedStates) {
   expect_refused("state.3.row", ints("state.3.row", {0, std::nullopt, std::nullopt}),
                  {"'state.3.row' in row 1", "'state.3.value'"});
   expect_refused("state.3.row", ints("state.3.row", {-1, 1, std::nullopt}), {"'state.3.row' in row 0"});
+  expect_refused("state.3.row", ints("state.3.row", {2, 0, std::nullopt}), {"'state.3.row' in row 1", "of the group"});
+}
+
+TEST(PartsGroups, RefuseMoreValuesThanAnyTableHas) {
+  const Query query = Query::from("t").group_by({"g"}).aggregate({count("n")});
+  std::vector<Partial> parts;
+  for (RowId row = 0; row < 9; ++row) {
+    const Table states({ints("g", {1}), ints("state.0.count", {std::int64_t{1} << 60})});
+    parts.emplace_back(fingerprint_of(query), std::vector<RowRange>{{row, row + 1}}, std::vector<RowId>{row}, states);
+  }
+  EXPECT_THROW(sequential_engine().merge(query, parts), DataError);
+  EXPECT_THROW(sequential_engine().merge_partials(query, parts), DataError);
 }
 
 TEST(PartsGroups, RefuseSumsThatAreTooLargeForTheirCount) {

@@ -94,7 +94,8 @@ TEST(MpiMessages, DamagedOnesEndTheRun) {
   EXPECT_THROW(part_answer(bytes), RanksFailed);
   EXPECT_THROW(part_answer({}), RanksFailed);
   EXPECT_THROW(part_answer({std::byte{9}}), RanksFailed);
-  EXPECT_THROW(part_answer({std::byte{1}, std::byte{0}}), RanksFailed);
+  EXPECT_THROW(part_answer({std::byte{2}, std::byte{9}}), RanksFailed);
+  EXPECT_THROW(part_answer({std::byte{1}, std::byte{0}}), DataError);
 }
 
 }  // namespace

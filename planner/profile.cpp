@@ -1,5 +1,6 @@
 #include "planner/profile.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 namespace skyrank::planner {
@@ -48,6 +50,43 @@ void write_rates(YAML::Emitter& out, const Map& rates) {
   out << YAML::EndMap;
 }
 
+/// Refuses documents of many levels before a tree is made of them, which takes recursion.
+class Levels : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    enter(mark);
+  }
+  void OnSequenceEnd() override { --open_; }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    enter(mark);
+  }
+  void OnMapEnd() override { --open_; }
+
+ private:
+  static constexpr int kMax = 100;
+
+  void enter(const YAML::Mark& mark) {
+    if (++open_ <= kMax) return;
+    throw YAML::RepresentationException(mark,
+                                        "the profile is nested more than " + std::to_string(kMax) + " levels deep");
+  }
+
+  int open_ = 0;
+};
+
+void check_levels(const std::string& yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  Levels levels;
+  while (parser.HandleNextDocument(levels)) {
+  }
+}
+
 Profile profile_of(const YAML::Node& root) {
   Profile profile;
   profile.cpu = root["cpu"].as<std::string>("");
@@ -86,11 +125,10 @@ void check_machine(const Profile& profile, const std::string& source, const std:
   if (!profile.gpu.empty() && !gpu.empty() && profile.gpu != gpu) refuse("GPU", profile.gpu, gpu);
 }
 
-}  // namespace
-
-Profile parse_profile(std::string_view yaml, const std::string& source) {
+Profile parse_checked(const std::string& yaml, const std::string& source, bool is_ours) {
   try {
-    const YAML::Node root = YAML::Load(std::string(yaml));
+    if (!is_ours) check_levels(yaml);
+    const YAML::Node root = YAML::Load(yaml);
     if (!root.IsMap() || root["version"].as<int>(0) != kVersion) {
       throw BadProfile{
           source, "not a profile of version " + std::to_string(kVersion) + "; make a new one with 'skyrank calibrate'"};
@@ -99,6 +137,12 @@ Profile parse_profile(std::string_view yaml, const std::string& source) {
   } catch (const YAML::Exception& error) {
     throw BadProfile{source, error.what()};
   }
+}
+
+}  // namespace
+
+Profile parse_profile(std::string_view yaml, const std::string& source) {
+  return parse_checked(std::string(yaml), source, /*is_ours=*/false);
 }
 
 std::string to_yaml(const Profile& profile) {
@@ -120,7 +164,7 @@ std::string to_yaml(const Profile& profile) {
 }
 
 const Profile& built_in_profile() {
-  static const Profile kProfile = parse_profile(built_in_text(), "the built-in profile");
+  static const Profile kProfile = parse_checked(built_in_text(), "the built-in profile", /*is_ours=*/true);
   return kProfile;
 }
 

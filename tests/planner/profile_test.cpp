@@ -17,6 +17,7 @@
 namespace skyrank::planner {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 Profile example() {
@@ -120,6 +121,21 @@ TEST(Profiles, ErrorsHaveTheirPlace) {
     EXPECT_EQ(error.source, "text");
     EXPECT_THAT(error.reason, HasSubstr("line 5"));
   }
+}
+
+TEST(Profiles, NestAHundredLevelsAtMost) {
+  const auto reason_of = [](std::size_t levels) -> std::string {
+    const std::string lists = std::string(levels, '[') + std::string(levels, ']');
+    try {
+      parse_profile("version: 3\nnotes: " + lists + "\n", "text");
+    } catch (const BadProfile& error) {
+      return error.reason;
+    }
+    return "";
+  };
+  EXPECT_EQ(reason_of(99), "");
+  EXPECT_THAT(reason_of(100), AllOf(HasSubstr("line 2, column 107"), HasSubstr("more than 100 levels deep")));
+  EXPECT_THAT(reason_of(100'000), HasSubstr("more than 100 levels deep"));
 }
 
 TEST(Fit, FindsTheSecondsThatMadeTheRuns) {

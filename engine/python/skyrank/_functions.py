@@ -14,7 +14,7 @@ from ._input import is_plain_array, to_data
 from ._preferences import Text, high, low, preferences, ranking
 from ._query import Keys, Query
 from ._result import Result
-from ._values import as_list, kind_of, without_surrogates
+from ._values import as_list, without_surrogates
 
 if TYPE_CHECKING:
     import datetime
@@ -56,7 +56,7 @@ class _Data:
         try:
             index = operator.index(given)
         except TypeError:
-            raise QueryError(f"a column is a name, an expression or an index, not {kind_of(given)}") from None
+            return given  # type: ignore[no-any-return]  # refused as an expression
         return _core.Expression.column(self._name(index))
 
     def _name(self, index: int) -> str:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/python/src/bind.hpp"
+#include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
@@ -102,7 +103,8 @@ std::vector<GroupKey> keys_of(const NamedExpressions& columns) {
 
 void set_select(Query& query, const NamedExpressions& columns) {
   std::vector<SelectItem> items;
-  for (const auto& [name, expression] : columns) items.push_back({name.value_or(expression.text()), expression});
+  for (const auto& [name, expression] : columns)
+    items.push_back({name.value_or(query::output_name(expression)), expression});
   query.select(std::move(items));
 }
 

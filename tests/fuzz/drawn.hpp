@@ -20,10 +20,10 @@ class Drawn {
 
   bool is_empty() const { return at_ == end_; }
   std::uint8_t byte() { return is_empty() ? std::uint8_t{0} : *at_++; }
-  /// Returns a number below `end`, which is 1 or more.
+  /// Returns a number below `end`, and 0 where there is none.
   std::size_t below(std::size_t end) {
     const std::size_t low = byte();
-    return (low | std::size_t{byte()} << 8) % end;
+    return (low | std::size_t{byte()} << 8) % (end == 0 ? 1 : end);
   }
 
   /// Returns a size or a count that readers get wrong, or one near `right`.

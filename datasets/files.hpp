@@ -39,7 +39,7 @@ char parse_delimiter(std::string_view text, const Location& where = {});
 /// A type that is stated for a column, rather than inferred from its values.
 struct StatedType {
   DataType type;
-  bool any_unit = false;  ///< of timestamps: the unit is the first that holds all values
+  bool any_unit = false;  ///< true for timestamps of the first unit that holds all values
   std::string name;       ///< the type as it was stated
 };
 

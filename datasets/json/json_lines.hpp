@@ -69,7 +69,7 @@ struct JsonReading {
   bool threads = true;                           ///< use Arrow's thread pool
   std::set<std::string> texts = {};              ///< columns that stay text, even if all their values are dates
   std::map<std::string, StatedType> types = {};  ///< columns of stated types
-  bool is_part = false;                          ///< of a text: timestamps keep their zone
+  bool is_part = false;                          ///< true for a part of a text: timestamps keep their zone
   BytesRead on_read = {};                        ///< told of the bytes that are parsed
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/duration.hpp"
+#include "engine/query/duration.hpp"
 
 namespace skyrank::exec {
 namespace {

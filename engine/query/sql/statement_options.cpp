@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/duration.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/duration.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/sql/statement.hpp"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "engine/duration.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/duration.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/text.hpp"
 

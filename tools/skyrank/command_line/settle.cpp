@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "datasets/reader.hpp"
-#include "engine/duration.hpp"
+#include "engine/query/duration.hpp"
 #include "engine/text.hpp"
 #include "tools/skyrank/command_line/arguments.hpp"
 

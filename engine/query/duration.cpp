@@ -1,4 +1,4 @@
-#include "engine/duration.hpp"
+#include "engine/query/duration.hpp"
 
 #include <algorithm>
 #include <array>

@@ -108,8 +108,9 @@ std::string to_sql_text(const Node& node, bool as_operand = false);
 std::string_view spelling(Op op);
 
 /// Nesting of parentheses, functions and prefix operators that the parser accepts, and height of the trees it builds
-/// (`a + b + c` has height 3): both bound the recursion of everything that walks an expression.
-inline constexpr int kMaxNesting = 200;
+/// (`a + b + c` has height 3): both bound the recursion of everything that walks an expression. Preferences nest as
+/// deep as expressions.
+inline constexpr int kMaxNesting = 100;
 inline constexpr int kMaxHeight = 1000;
 
 /// Parses; QueryError with line and column relative to `origin`. Refuses what exceeds kMaxNesting or kMaxHeight.

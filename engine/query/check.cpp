@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/query/ast.hpp"
 #include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 using Kind = Preference::Kind;
 
-constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxDimensions = 64;
 
 bool is_nan(const Value& value) {
@@ -70,11 +70,14 @@ void check_sets(const std::vector<std::vector<Value>>& sets) {
   if (twice != all.end()) throw QueryError("'in' lists " + spelled(**twice) + " twice");
 }
 
+void check_level(int depth) {
+  if (depth <= kMaxNesting) return;
+  throw QueryError("preferences are nested more than " + std::to_string(kMaxNesting) + " levels deep");
+}
+
 // Dimensions of the skyline problem: a prior of single keys is one key.
 std::size_t dimensions(const Preference& preference, int depth) {
-  if (depth > kMaxDepth) {
-    throw QueryError("preferences are nested more than " + std::to_string(kMaxDepth) + " levels deep");
-  }
+  check_level(depth);
   check_node(preference);
   if (preference.is_term()) return 1;
   std::size_t sum = 0;
@@ -116,6 +119,11 @@ void check_node(const Preference& preference) {
   } else if (preference.kind == Kind::inverse && preference.children.size() != 1) {
     throw QueryError("'inverse' takes one preference");
   }
+}
+
+void check_depth(const Preference& preference, int depth) {
+  check_level(depth);
+  for (const Preference& child : preference.children) check_depth(child, depth + 1);
 }
 
 void check_tree(const Preference& preference) {

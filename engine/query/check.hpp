@@ -16,6 +16,9 @@ std::string_view spelling(Preference::Kind kind);
 /// sets are not empty and no value comes twice.
 void check_node(const Preference& preference);
 
+/// Checks that a tree has at most kMaxNesting (ast.hpp) levels, from level `depth` on.
+void check_depth(const Preference& preference, int depth = 1);
+
 /// Checks a whole tree: every node, its depth, and that it has at most 64 dimensions.
 void check_tree(const Preference& preference);
 

@@ -1,5 +1,8 @@
 #include <skyrank/preference.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -23,6 +26,7 @@ Preference composition(Kind kind, std::vector<Preference> terms) {
   Preference result;
   result.kind = kind;
   result.children = std::move(terms);
+  query::check_depth(result);
   return result;
 }
 
@@ -62,7 +66,25 @@ Preference where(Expression condition) { return term(Kind::where, std::move(cond
 
 Preference pareto(std::vector<Preference> terms) { return checked(composition(Kind::pareto, std::move(terms))); }
 Preference prior(std::vector<Preference> terms) { return checked(composition(Kind::prior, std::move(terms))); }
-Preference inverse(Preference preference) { return composition(Kind::inverse, {std::move(preference)}); }
+Preference inverse(Preference preference) {
+  std::vector<Preference> only;
+  only.push_back(std::move(preference));
+  return composition(Kind::inverse, std::move(only));
+}
+
+Preference::~Preference() {
+  std::vector<Preference> rest = std::move(children);
+  try {
+    while (!rest.empty()) {
+      Preference last = std::move(rest.back());
+      rest.pop_back();
+      std::move(last.children.begin(), last.children.end(), std::back_inserter(rest));
+      last.children.clear();
+    }
+  } catch (const std::bad_alloc&) {
+    // The rest ends level by level, as without this.
+  }
+}
 
 RankTerm::RankTerm(const Preference& preference)
     : RankTerm(query::ranked_expression(preference), preference.kind == Kind::high) {}

@@ -405,6 +405,23 @@ def test_string_offsets_of_a_partial_answer_lie_inside(last):
         skyrank.Partial.from_arrow(batch)
 
 
+def test_nesting_is_limited():
+    for compose in (skyrank.inverse, lambda inner: skyrank.prior([inner]), lambda inner: skyrank.pareto([low("b"), inner])):
+        preference = low("a")
+        with pytest.raises(skyrank.QueryError, match="nested more than 100 levels deep"):
+            for _ in range(100_000):
+                preference = compose(preference)
+    for levels in (101, 100_000):
+        with pytest.raises(skyrank.QueryError, match="nested more than 100 levels deep"):
+            low("(" * levels + "a" + ")" * levels)
+    values = [1]
+    for _ in range(100_000):
+        values = [values]
+    for data in (values, {"a": values}):
+        with pytest.raises(skyrank.DataError):
+            skyrank.skyline(data, low=[0])
+
+
 def test_memory_does_not_grow():
     resource = pytest.importorskip("resource")
     points = POINTS[:2000]

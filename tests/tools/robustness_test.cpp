@@ -434,8 +434,8 @@ TEST(Robustness, TextFromStrangersIsLimited) {
   const std::string head = "version: 1\ntables: {t: {file: t.csv}}\nqueries:\n  - {name: q, from: t, where: ";
   EXPECT_THAT(refused(head + "\"" + std::string(2 << 20, 'x') + "\"}\n"), HasSubstr("longer than 1048576 bytes"));
   EXPECT_THAT(refused(std::string(17 << 20, '#')), HasSubstr("longer than 16777216 bytes"));
-  EXPECT_THAT(refused(std::string(100000, '[')), HasSubstr("nested more than 64 levels deep"));
-  EXPECT_THAT(refused(std::string(100000, '{')), HasSubstr("nested more than 64 levels deep"));
+  EXPECT_THAT(refused(std::string(100000, '[')), HasSubstr("nested more than 100 levels deep"));
+  EXPECT_THAT(refused(std::string(100000, '{')), HasSubstr("nested more than 100 levels deep"));
   EXPECT_THAT(refused(head + std::string(100000, '-') + "1}\n"), HasSubstr("nested more than"));
   EXPECT_THAT(refused(head + std::string(100000, '(') + "}\n"), HasSubstr("nested more than"));
   std::string many = "version: 1\ntables: [";

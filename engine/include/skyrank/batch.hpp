@@ -55,7 +55,7 @@ struct SKYRANK_EXPORT Batch {
 /// Limits on text that strangers wrote.
 struct BatchLimits {
   std::size_t max_bytes = std::size_t{16} << 20;        ///< bytes of the whole text
-  int max_depth = 64;                                   ///< levels of nested lists and maps
+  int max_depth = 100;                                  ///< levels of nested lists and maps
   std::size_t max_nodes = 1'000'000;                    ///< scalars, lists and maps in all
   std::size_t max_scalar_bytes = std::size_t{1} << 20;  ///< bytes of one scalar
 };

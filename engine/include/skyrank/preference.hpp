@@ -10,7 +10,7 @@ namespace skyrank {
 inline namespace v0 {
 
 /// A strict partial order on rows, built from terms on single expressions by Pareto and prior composition. A value.
-struct Preference {
+struct SKYRANK_EXPORT Preference {
   /// The kinds of terms and compositions.
   enum class Kind { low, high, around, between, in, where, pareto, prior, inverse };
 
@@ -20,6 +20,19 @@ struct Preference {
   Value upper;                             ///< between: the upper end, NULL for none
   std::vector<std::vector<Value>> values;  ///< in: sets, best first
   std::vector<Preference> children;        ///< pareto, prior: one or more; inverse: one
+
+  /// Makes a composition without children, to fill in.
+  Preference() = default;
+  /// Copies the whole tree.
+  Preference(const Preference&) = default;
+  /// Moves the whole tree.
+  Preference(Preference&&) noexcept = default;
+  /// Copies the whole tree.
+  Preference& operator=(const Preference&) = default;
+  /// Moves the whole tree.
+  Preference& operator=(Preference&&) noexcept = default;
+  /// Ends a tree of any depth without recursion.
+  ~Preference();
 
   /// Returns true for a term on one expression, false for a composition.
   bool is_term() const { return kind != Kind::pareto && kind != Kind::prior && kind != Kind::inverse; }
@@ -39,7 +52,7 @@ SKYRANK_EXPORT Preference between(Expression expression, Value from, Value to);
 SKYRANK_EXPORT Preference in(Expression expression, std::vector<std::vector<Value>> values);
 /// Rows for which the condition is true are better.
 SKYRANK_EXPORT Preference where(Expression condition);
-/// All count equally: better or equal in all, better in one.
+/// All count equally: better or equal in all, better in one. QueryError, here and below, for more than 100 levels.
 SKYRANK_EXPORT Preference pareto(std::vector<Preference> terms);
 /// The first decides; only where it finds rows equal, the next.
 SKYRANK_EXPORT Preference prior(std::vector<Preference> terms);

@@ -271,7 +271,7 @@ TEST(Expression, NestingUpToTheLimitParses) {
   constexpr int kDepth = query::kMaxNesting;
   const auto nested = [](int depth) { return repeated("(", depth) + "a" + repeated(")", depth); };
   EXPECT_EQ(Expression(nested(kDepth)), Expression("a"));
-  EXPECT_EQ(error_of(nested(kDepth + 1)), "expression:1:202: the expression is nested more than 200 levels deep");
+  EXPECT_EQ(error_of(nested(kDepth + 1)), "expression:1:102: the expression is nested more than 100 levels deep");
   EXPECT_NO_THROW(Expression(repeated("not ", kDepth) + "a"));
   EXPECT_NO_THROW(Expression(repeated("-", kDepth) + "a"));
   EXPECT_NO_THROW(Expression("a" + repeated(" + a", query::kMaxHeight - 1)));

@@ -197,9 +197,28 @@ TEST(Warnings, ColumnsThatAnAnswerWithEveryColumnLacks) {
 
 TEST(Preference, DeepNestingIsRefused) {
   Preference deep = low("a");
-  for (int i = 0; i < 63; ++i) deep = inverse(std::move(deep));
+  for (int i = 1; i < 100; ++i) deep = i % 2 == 0 ? inverse(std::move(deep)) : prior({std::move(deep)});
   EXPECT_EQ(refusal(Query::from("t").prefer(deep)), "no error");
-  EXPECT_EQ(refusal(Query::from("t").prefer(inverse(deep))), "preferences are nested more than 64 levels deep");
+  for (const auto& compose : {+[](Preference p) { return inverse(std::move(p)); },
+                              +[](Preference p) {
+                                return prior({low("b"), std::move(p)});
+                              },
+                              +[](Preference p) { return pareto({std::move(p)}); }}) {
+    EXPECT_THROW(compose(deep), QueryError);
+  }
+  EXPECT_EQ(error_of([&] { inverse(deep); }), "preferences are nested more than 100 levels deep");
+}
+
+// A stack overflow would end the test program.
+TEST(Preference, TreesOfAnyDepthEnd) {
+  Preference deep = low("a");
+  for (int i = 0; i < 100'000; ++i) {
+    Preference outer;
+    outer.kind = Preference::Kind::inverse;
+    outer.children.push_back(std::move(deep));
+    deep = std::move(outer);
+  }
+  EXPECT_THROW(inverse(std::move(deep)), QueryError);
 }
 
 TEST(Preference, BuildersRefuseWhatHasNoMeaning) {

@@ -184,7 +184,7 @@ TEST(SqlErrors, NamesBeyondAsciiStandInDoubleQuotes) {
 
 TEST(SqlErrors, DeepNestingIsRefused) {
   const std::string deep = "SELECT * FROM t PREFERRING " + std::string(300, '(') + "LOW a" + std::string(300, ')');
-  EXPECT_EQ(error_of(deep), "sql:1:229: preferences are nested more than 200 levels deep");
+  EXPECT_EQ(error_of(deep), "sql:1:129: preferences are nested more than 100 levels deep");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST(BatchErrors, HostileTextIsRefused) {
   }
   std::string stairs;
   for (int i = 0; i < 3000; ++i) stairs += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_EQ(error_of(stairs), "b.yaml:65:65: the document is nested more than 64 levels deep");
+  EXPECT_EQ(error_of(stairs), "b.yaml:101:101: the document is nested more than 100 levels deep");
 }
 
 TEST(BatchErrors, LimitsHoldExactly) {

@@ -31,7 +31,7 @@ using Kind = Preference::Kind;
 
 namespace {
 
-constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxDeviceCode = std::numeric_limits<std::uint64_t>::max();
 
 /// The values of a term on the device: in a table's column, or computed.
 struct DeviceSource {
@@ -76,7 +76,7 @@ Keys encoded(const DeviceSource& source, const KeyRecipe& recipe, KeyWidth width
 /// Codes up to `max_code`, and one more for NULL where there are any; nothing where that is one too many.
 std::optional<Keys> with_codes(const DeviceSource& source, KeyRecipe recipe, std::uint64_t max_code, bool any_null,
                                bool nulls_first) {
-  if (any_null && max_code == kMaxCode) return std::nullopt;
+  if (any_null && max_code == kMaxDeviceCode) return std::nullopt;
   const NullableCodes codes(max_code, any_null, nulls_first);
   recipe.first = codes.first;
   recipe.null_key = codes.null;

@@ -30,15 +30,15 @@ using ::testing::HasSubstr;
 using tests::ParquetParts;
 using tests::ThriftValue;
 
-constexpr std::int64_t kRows = 300;
-constexpr std::int64_t kGroupRows = 100;
+constexpr std::int64_t kFooterRows = 300;
+constexpr std::int64_t kFooterGroupRows = 100;
 
 /// Writes a table of an integer, a number with NULLs and a text in three row groups.
 std::string sound_file(const TemporaryFolder& folder) {
   arrow::Int64Builder integers;
   arrow::DoubleBuilder numbers;
   arrow::StringBuilder texts;
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  for (std::int64_t row = 0; row < kFooterRows; ++row) {
     require(integers.Append(row * 37 % 101));
     require(row % 5 == 0 ? numbers.AppendNull() : numbers.Append(static_cast<double>(row % 13)));
     require(texts.Append("t" + std::to_string(row % 7)));
@@ -50,7 +50,7 @@ std::string sound_file(const TemporaryFolder& folder) {
   const auto out = arrow::io::FileOutputStream::Open((folder / "sound.parquet").string()).ValueOrDie();
   parquet::WriterProperties::Builder properties;
   properties.compression(arrow::Compression::SNAPPY);
-  require(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, kGroupRows, properties.build()));
+  require(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, kFooterGroupRows, properties.build()));
   require(out->Close());
   return test::content_of(folder / "sound.parquet");
 }
@@ -112,7 +112,7 @@ TEST_F(ParquetFooters, HaveRowsThatTheirColumnsHave) {
                                              std::to_string(rows) + " rows"));
     EXPECT_THAT(refusal([&](ParquetParts& parts) {
                   set_rows(parts);
-                  parts.footer.at(3).integer = 2 * kGroupRows + (rows < 0 ? 0 : rows % (std::int64_t{1} << 62));
+                  parts.footer.at(3).integer = 2 * kFooterGroupRows + (rows < 0 ? 0 : rows % (std::int64_t{1} << 62));
                 }),
                 HasSubstr("column 'a' of row group 1"));
   }
@@ -143,7 +143,7 @@ TEST_F(ParquetFooters, HaveAsManyRowsAsTheirRowGroups) {
 TEST_F(ParquetFooters, HaveRowsThatTheirPagesHave) {
   for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{99}, std::int64_t{101}, std::int64_t{1} << 33}) {
     ParquetParts parts = ParquetParts::of(sound_);
-    parts.footer.at(3).integer = 2 * kGroupRows + rows;
+    parts.footer.at(3).integer = 2 * kFooterGroupRows + rows;
     parts.row_group(0).at(3).integer = rows;
     for (const std::size_t leaf : {0, 1, 2}) parts.chunk(0, leaf).at(5).integer = rows;
     const auto file = folder_.write("t.parquet", parts.file());

@@ -132,7 +132,7 @@ TEST(Batch, ATimeLimitOfTheBatchIsThatOfQueriesWithoutTheirOwn) {
 }
 
 TEST(Batch, ReadsTables) {
-  const Batch batch = parse_batch(R"(version: 1
+  const Batch batch = parse_batch(R"yaml(version: 1
 tables:
   hotels: {file: hotels.csv}
   parts:
@@ -142,39 +142,29 @@ tables:
     format: csv
     nulls: [NA, null, ~, '', -, 0]
     types: {zip: string, 7: "decimal(12,2)"}
-  points: {
-generate : {
-distribution:
-  anticorrelated, rows : 1000000, dims : 12, seed : 18446744073709551615
-}
-}
-few : {
-generate : {
-distribution:
-  independent, rows : 0
-}
-}
+  points: {generate: {distribution: anticorrelated, rows: 1000000, dims: 12, seed: 18446744073709551615}}
+  few: {generate: {distribution: independent, rows: 0}}
 queries: [{name: q, from: points, prefer: {low: c0}}]
-)",
+)yaml",
                                   "test.yaml");
-ASSERT_EQ(batch.tables.size(), 4u);
-const TableSource& hotels = batch.table("hotels");
-EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
-EXPECT_TRUE(hotels.header);
-EXPECT_TRUE(hotels.null_spellings.empty());
-EXPECT_FALSE(hotels.generator);
-EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
-const TableSource& parts = batch.table("parts");
-EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
-EXPECT_FALSE(parts.header);
-EXPECT_EQ(parts.delimiter, ";");
-EXPECT_EQ(parts.format, "csv");
-EXPECT_EQ(parts.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
-EXPECT_EQ(parts.types, (std::map<std::string, std::string>{{"zip", "string"}, {"7", "decimal(12,2)"}}));
-EXPECT_EQ(batch.table("points").generator,
-          (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
-EXPECT_EQ(batch.table("few").generator, (GeneratorSpec{"independent", 0, 1, 1}));
-EXPECT_EQ(batch.query("q").from(), "points");
+  ASSERT_EQ(batch.tables.size(), 4u);
+  const TableSource& hotels = batch.table("hotels");
+  EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
+  EXPECT_TRUE(hotels.header);
+  EXPECT_TRUE(hotels.null_spellings.empty());
+  EXPECT_FALSE(hotels.generator);
+  EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
+  const TableSource& parts = batch.table("parts");
+  EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
+  EXPECT_FALSE(parts.header);
+  EXPECT_EQ(parts.delimiter, ";");
+  EXPECT_EQ(parts.format, "csv");
+  EXPECT_EQ(parts.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
+  EXPECT_EQ(parts.types, (std::map<std::string, std::string>{{"zip", "string"}, {"7", "decimal(12,2)"}}));
+  EXPECT_EQ(batch.table("points").generator,
+            (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
+  EXPECT_EQ(batch.table("few").generator, (GeneratorSpec{"independent", 0, 1, 1}));
+  EXPECT_EQ(batch.query("q").from(), "points");
 }
 
 TEST(Batch, TableSourcesCompareWithoutTheirPlace) {

@@ -123,7 +123,7 @@ TEST_F(TextTypes, FilesOfAFolderAgreeOnCodesAndUnits) {
 
 TEST_F(TextTypes, NanAndInfinityAreNumbersOfJsonLines) {
   const Table table =
-      json("{\"a\": \"NaN\", \"b\": 1}\n{\"a\": 1.5, \"b\": NaN}\n{\"a\": -Infinity, \"b\": [NaN, -Infinity]}\n");
+      json("{\"a\": \"NaN\", \"b\": 1}\n{\"a\": 1.5, \"b\": NaN}\n{\"a\": -Infinity, \"c\": [NaN, -Infinity]}\n");
   EXPECT_THAT(values_of(table, "a"), ElementsAre("nan", "1.5", "-inf"));
   EXPECT_EQ(type_of(json("{\"a\": NaN}\n{\"a\": 2}\n{\"b\": \"NaN Infinity\"}\n")), "float64");
   EXPECT_EQ(type_of(json("{\"a\": \"Infinity\"}\n{\"a\": \"NaN\"}\n")), "float64");

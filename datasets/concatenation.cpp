@@ -26,7 +26,7 @@ using TypePtr = std::shared_ptr<arrow::DataType>;
 using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
-bool is_time(const arrow::DataType& type) {
+bool is_date_or_timestamp(const arrow::DataType& type) {
   return type.id() == arrow::Type::DATE32 || type.id() == arrow::Type::TIMESTAMP;
 }
 
@@ -215,7 +215,7 @@ class Concatenation {
   /// Text is read again, as its spelling says more than the narrower type that it got.
   ValuesPtr retyped(const InputFile& file, const std::string& column, const ValuesPtr& values, const TypePtr& type) {
     // Times mean the same in each unit, and in text they may have a zone, which the type does not tell.
-    const bool are_times = is_time(*values->type()) && is_time(*type);
+    const bool are_times = is_date_or_timestamp(*values->type()) && is_date_or_timestamp(*type);
     const bool is_spelled = file.is_csv() || (file.is_json() && type->id() == arrow::Type::STRING);
     if (!is_spelled || are_times) return convert(values, type, file.name(), column);
     meter_.expect(file.data().size());

@@ -13,9 +13,7 @@
 namespace skyrank::datasets {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_letter_or_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view without_sign(std::string_view number) {
   if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
@@ -25,7 +23,7 @@ std::string_view without_sign(std::string_view number) {
 bool all_digits(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
 
 bool has_leading_zero(std::string_view digits) {
-  return digits.size() > 1 && digits[0] == '0' && (is_digit(digits[1]) || digits[1] == 'x' || digits[1] == 'X');
+  return digits.size() > 1 && digits[0] == '0' && (is_decimal_digit(digits[1]) || digits[1] == 'x' || digits[1] == 'X');
 }
 
 /// Returns true if a field may begin with the character at `place`, a sign or blanks before it.

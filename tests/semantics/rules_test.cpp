@@ -67,6 +67,7 @@ std::vector<Query> large_queries() {
       from().prefer({low("f"), high("g"), low("h")}),
       from().where("g <= 60").prefer({low("g"), low("h"), high("i")}).rank_by({low("g + h"), high("i")}).limit(5),
       from().prefer({low("f"), low("h"), low("g")}).rank_by({low("f + h + g")}).limit(3).ties(Ties::all),
+      from().prefer({low("f"), low("h"), low("g"), low("i")}).rank_by({low("f + h + g + i")}).limit(3).ties(Ties::all),
       from().where("h <= 0.95").prefer({low("h"), high("f")}),
       from().where("2 * h - g <= 1.5 and g > 3").prefer({low("h"), high("g")}).distinct(true).rank_by({high("i")}),
       from().prefer({high("g"), low("i")}).levels(3).rank_by({high("i")}).limit(12),

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Runs the README's two commands as a newcomer does: from an empty clone in a bare root of a distribution, as root and as a
+# user with sudo, in a folder with a space in its name. Needs root, debootstrap and a network; takes an hour on two cores.
+set -euo pipefail
+
+usage() {
+  cat <<'END_OF_USAGE'
+usage: tools/fresh.sh [--run] [--mirror URL] [SUITE...]
+  SUITE     a release of the distribution, such as bookworm or trixie (the default)
+  --run     tools/run.sh alone, without tools/test.sh
+  --mirror  where packages come from; by default the first place that this machine's apt has
+The roots are made in build/fresh and kept, without the clones, for the next time.
+END_OF_USAGE
+}
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT FRESH=$ROOT/build/fresh
+readonly USER_NAME=newcomer
+
+fail() {
+  echo "fresh: $*" >&2
+  exit 1
+}
+
+# bare_root SUITE: makes the root that copies are taken of, in which nothing is but the distribution, git and sudo.
+bare_root() {
+  local suite=$1 bare=$FRESH/$1.bare
+  [[ ! -e $bare ]] || return 0
+  echo "fresh: making a root of $suite"
+  rm -rf "$bare.unfinished"
+  debootstrap --variant=minbase --include=ca-certificates,git,sudo "$suite" "$bare.unfinished" "$mirror" \
+    >"$FRESH/$suite.debootstrap.log" 2>&1 || fail "debootstrap failed; see $FRESH/$suite.debootstrap.log"
+  # What this machine needs to reach the mirror and PyPI, others that sign for them may need as well.
+  cp /etc/resolv.conf "$bare.unfinished/etc/"
+  cp -a /etc/ssl/certs/. "$bare.unfinished/etc/ssl/certs/"
+  chroot "$bare.unfinished" useradd --create-home "$USER_NAME"
+  echo "$USER_NAME ALL=(ALL) NOPASSWD:ALL" >"$bare.unfinished/etc/sudoers.d/$USER_NAME"
+  mv "$bare.unfinished" "$bare"
+}
+
+# in_root ROOT USER COMMAND: runs a command of bash in a home, with nothing of this machine's environment but what pip
+# is told.
+in_root() {
+  local root=$1 user=$2 home=/root variables=()
+  [[ $user == root ]] || home=/home/$user
+  mapfile -t variables < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_BUNDLE|https?_proxy|no_proxy)' || true)
+  chroot --userspec="$user" "$root" env -i "HOME=$home" "USER=$user" LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${variables[@]}" bash -c "cd '$home' && $3"
+}
+
+# Everything below ROOT that is mounted, deepest first.
+unmount() { awk -v root="$1/" 'index($2, root) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l; }
+
+# try SUITE USER: an empty clone in a fresh root, and the commands in it.
+try() {
+  local suite=$1 user=$2 root=$FRESH/$1.$2 begun=$SECONDS
+  unmount "$root"
+  rm -rf "$root"
+  cp -a "$FRESH/$suite.bare" "$root"
+  trap 'unmount "$root"' RETURN
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+  mkdir "$root/clone" && mount --bind "$ROOT" "$root/clone" && mount -o remount,ro,bind "$root/clone"
+  in_root "$root" "$user" "git -c safe.directory='*' clone -q /clone 'a clone'"
+  for command in "${commands[@]}"; do
+    echo "fresh: $suite, $user: $command"
+    in_root "$root" "$user" "cd 'a clone' && $command" || fail "$suite, $user: '$command' failed; the root is $root"
+  done
+  echo "fresh: $suite, $user: passed in $((SECONDS - begun)) s"
+  unmount "$root"
+  rm -rf "$root"
+}
+
+commands=("tools/run.sh datasets/examples/hotels.yaml" tools/test.sh)
+mirror=
+suites=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --run) commands=("${commands[0]}") ;;
+    --mirror)
+      [[ $# -gt 1 ]] || fail "--mirror needs a URL"
+      mirror=$2
+      shift
+      ;;
+    -h | --help) usage; exit ;;
+    -*) usage >&2; exit 2 ;;
+    *) suites+=("$1") ;;
+  esac
+  shift
+done
+[[ $(id -u) == 0 ]] || fail "needs root, for debootstrap and chroot"
+command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
+[[ -n $mirror ]] || mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
+[[ -n $mirror ]] || fail "apt has no place for packages; name one by --mirror"
+mkdir -p "$FRESH"
+for suite in "${suites[@]:-trixie}"; do
+  bare_root "$suite"
+  for user in root "$USER_NAME"; do try "$suite" "$user"; done
+done

@@ -227,11 +227,11 @@ std::size_t memory_for_text(const ReadOptions& options) {
 }
 
 std::int64_t text_block_bytes(std::size_t memory_bytes) {
-  constexpr std::size_t kShare = 64;
+  constexpr std::size_t kShareOfMemory = 64;
   constexpr std::size_t kMin = std::size_t{256} << 10;
   constexpr std::size_t kMax = std::size_t{16} << 20;
   const std::size_t memory = memory_bytes > 0 ? memory_bytes : exec::machine_memory() / 2;
-  return static_cast<std::int64_t>(std::clamp(memory / kShare, kMin, kMax));
+  return static_cast<std::int64_t>(std::clamp(memory / kShareOfMemory, kMin, kMax));
 }
 
 arrow::MemoryPool* decoding_pool(std::uint64_t file_bytes) {

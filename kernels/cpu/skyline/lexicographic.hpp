@@ -55,19 +55,30 @@ class LexicographicSort {
     if (least < greatest) sort_by_bits(rows, columns_[column], least, beyond);
     if (next == columns_.size()) return;
     if (least == greatest) return sort(rows, next);
-    parallel_for(rows.size(), kGrain, [&](std::size_t begin, std::size_t end) { sort_runs(rows, begin, end, next); });
+    const Vector<Run> runs = runs_of(rows);
+    const std::size_t grain = std::max<std::size_t>(runs.size() * kGrain / rows.size(), 1);
+    parallel_for(runs.size(), grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r) sort(rows.subspan(runs[r].first, runs[r].size), next);
+    });
   }
 
-  /// Sorts the runs of equal bits that start in [begin, end).
-  void sort_runs(std::span<KeyedRow> rows, std::size_t begin, std::size_t end, std::size_t column) const {
-    const auto differ = [&](std::size_t i) { return rows[i] >> 32 != rows[i - 1] >> 32; };
-    while (begin > 0 && begin < end && !differ(begin)) ++begin;
-    for (std::size_t first = begin; first < end;) {
+  /// Two rows or more of equal bits.
+  struct Run {
+    std::size_t first = 0;
+    std::size_t size = 0;
+  };
+
+  /// Returns the runs of rows that were sorted by their bits. All of them are found before one is sorted any further,
+  /// which puts other bits in their place.
+  Vector<Run> runs_of(std::span<const KeyedRow> rows) const {
+    Vector<Run> runs;
+    for (std::size_t first = 0; first < rows.size();) {
       std::size_t last = first + 1;
-      while (last < rows.size() && !differ(last)) ++last;
-      if (last - first > 1) sort(rows.subspan(first, last - first), column);
+      while (last < rows.size() && rows[last] >> 32 == rows[first] >> 32) ++last;
+      if (last - first > 1) runs.push_back({first, last - first});
       first = last;
     }
+    return runs;
   }
 
   std::pair<Key, Key> range_of(std::span<const KeyedRow> rows, const Key* keys) const {

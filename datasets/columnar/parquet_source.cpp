@@ -272,10 +272,10 @@ std::shared_ptr<const ColumnarSource> parquet_source(std::vector<TableFile> file
   const auto sample = [&](int field) { return reason_against_text(groups, SampleOf{files, metadata, field}); };
   auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
+  const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
   std::vector<int> leaves;
   for (const int field : columns->fields) leaves.push_back(leaf_of(*metadata.front(), field));
   for (std::size_t f = 0; f < files.size(); ++f) refuse_common_bytes(*metadata[f], leaves, files[f].name);
-  const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
   set_orders(*columns, *stored, groups, files.front().name, [&](const FileUnit& group, int field) {
     const TableFile& file = files[group.file];
     auto texts = parquet_dictionary({file.data->reader({}), file.data->size(), file.name}, metadata[group.file],

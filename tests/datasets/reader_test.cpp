@@ -664,7 +664,7 @@ TEST(Reader, ProgressFollowsTextThatIsReadAgain) {
     }
   }
   const auto text_file = folder.write("text.csv", "a\nx\n");
-  const auto number_file = folder.write("numbers.csv", "a\n0012\n");
+  const auto number_file = folder.write("numbers.csv", "a\n1012\n");
   const Reports reports = reports_of({number_file, text_file}, 1);
   EXPECT_EQ(reports.back(), std::pair(std::uint64_t{7 + 4 + 7}, std::uint64_t{7 + 4 + 7}));
 }

@@ -21,13 +21,15 @@ struct Chunk {
   int leaf = 0;
 };
 
-/// Returns the bytes of all chunks that have some; those that lie nowhere are found where they are read.
+/// Returns the bytes of all chunks that have values; those that lie nowhere are found where they are read. Writers give
+/// chunks without values any place.
 std::vector<Chunk> chunks_of(const parquet::FileMetaData& file, std::span<const int> leaves) {
   std::vector<Chunk> chunks;
   for (int i = 0; i < file.num_row_groups(); ++i) {
     const auto group = file.RowGroup(i);
     for (const int leaf : leaves) {
       const auto chunk = group->ColumnChunk(leaf);
+      if (chunk->num_values() == 0) continue;
       const std::int64_t begin = first_byte_of(*chunk);
       const std::int64_t size = chunk->total_compressed_size();
       if (begin < 0 || size <= 0 || size > std::numeric_limits<std::int64_t>::max() - begin) continue;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -106,12 +107,13 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   return source;
 }
 
-std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node) {
+/// Reads the tables. Those with mistakes are `wrong`; their names are known to queries all the same.
+std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node, std::set<std::string>& wrong) {
   std::vector<TableSource> tables;
   for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
     TableSource table;
-    table.name = entry.key.text;  // known to queries also where it has mistakes
-    document.attempt([&] { table = read_table(document, entry.key, entry.value); });
+    table.name = entry.key.text;
+    if (!document.attempt([&] { table = read_table(document, entry.key, entry.value); })) wrong.insert(table.name);
     tables.push_back(std::move(table));
   }
   return tables;
@@ -206,8 +208,12 @@ void read_document(const YamlDocument& document, Batch& batch) {
     document.fail(version,
                   "version " + version.text + " is not known; this program reads version " + std::to_string(kVersion));
   }
-  batch.tables = read_tables(document, map.require("tables"));
+  std::set<std::string> wrong;
+  batch.tables = read_tables(document, map.require("tables"), wrong);
   document.attempt([&] { batch.queries = read_queries(document, map.require("queries"), table_names(batch.tables)); });
+  // Whoever opened these tables would report their mistakes again.
+  std::erase_if(batch.queries, [&](const Query& query) { return wrong.contains(query.from()); });
+  std::erase_if(batch.tables, [&](const TableSource& table) { return wrong.contains(table.name); });
   const auto with = [&](const char* key, const auto& use) {
     const YamlNode* const value = map.find(key);
     if (value != nullptr) document.attempt([&] { use(*value); });

@@ -143,7 +143,7 @@ TEST(BatchErrors, OfTables) {
           {"t: a.csv", "3:6: the table 't' needs a map (key: value), found 'a.csv'"},
           {"t: {flie: a.csv}",
            "3:7: the table 't' has no key 'flie'; did you mean 'file'? (keys are file, format, header, delimiter, "
-           "nulls, "
+           "nulls, types, "
            "generate)"},
           {"t: {file: a, delimiter: ''}", "3:27: 'delimiter' needs a text, found ''"},
           {"t: {file: }", "3:13: 'file' needs a text, found nothing"},

@@ -35,9 +35,15 @@ void check_place(const Query& query, std::int64_t rows, RowId first_row) {
                   query.location());
 }
 
-/// Returns a query with the names of the columns that its keys and texts stand for.
-Query with_names(const Query& query, const Table& columns) {
-  return exec::with_key_names(query::with_written_names(query, columns).value_or(query), columns);
+/// Returns the query to which a partial answer belongs: the keys whose texts are names of columns are these columns.
+Query query_of(const Partial& partial, const Query& query) {
+  if (partial.fingerprint() == fingerprint_of(query)) return query;
+  Query named = query::with_written_keys(query, partial.columns());
+  return partial.fingerprint() == fingerprint_of(named) ? named : query;
+}
+
+Query query_of(const std::vector<Partial>& partials, const Query& query) {
+  return partials.empty() ? query : query_of(partials.front(), query);
 }
 
 /// Returns a partial answer of a query with other names as one of `query`.
@@ -57,15 +63,16 @@ inline namespace v0 {
 
 Partial moved(const Query& query, const Partial& partial, RowId by) {
   query.validate();
-  exec::check_fingerprint(query, fingerprint_of(query), partial);
+  const Query owner = query_of(partial, query);
+  exec::check_fingerprint(owner, fingerprint_of(owner), partial);
   check_place(query, partial.covers().empty() ? 0 : partial.covers().back().end, by);
   std::vector<RowRange> covers = partial.covers();
   for (RowRange& range : covers) range = {range.begin + by, range.end + by};
   std::vector<RowId> rows = partial.rows();
   for (RowId& row : rows) row += by;
   if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
-  exec::check_columns(query, partial.columns());
-  const Query named = with_names(query, partial.columns());
+  exec::check_columns(owner, partial.columns());
+  const Query named = exec::with_state_names(owner, partial.columns());
   const auto bound = query::bind(named, query::schema_of(partial.columns()));
   return {partial.fingerprint(), std::move(covers), std::move(rows), exec::moved_states(bound, partial.columns(), by)};
 }
@@ -99,7 +106,7 @@ Partial exec::partial_answer(const Engine& engine, const EngineState& state, con
 
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, part)) {
-    return as_answer_of(query, partial(*named, part, first_row, options));
+    return as_answer_of(query::with_written_keys(query, part), partial(*named, part, first_row, options));
   }
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::partial_answer(*this, *state_, asked, part, first_row, run);
@@ -109,7 +116,7 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
 Partial Engine::partial(const Query& query, const Source& source, RowId first_row, const RunOptions& options) const {
   if (const auto table = source.table()) return partial(query, *table, first_row, options);
   if (const auto named = query::with_written_names(query, source.schema())) {
-    return as_answer_of(query, partial(*named, source, first_row, options));
+    return as_answer_of(query::with_written_keys(query, source.schema()), partial(*named, source, first_row, options));
   }
   const exec::CheckedSource part(source);
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
@@ -158,8 +165,9 @@ Partial exec::partial_of_source(const Engine& engine, const EngineState& state, 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::with_counted_copies(*state_, asked, [&] {
-      const exec::StateRows all = exec::unite(asked, partials).state;
-      const Query named = with_names(asked, all.columns);
+      const Query owner = query_of(partials, asked);
+      const exec::StateRows all = exec::unite(owner, partials).state;
+      const Query named = exec::with_state_names(owner, all.columns);
       return exec::kind_of({*this, named, run})->finalize(all);
     });
   });
@@ -169,10 +177,11 @@ Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& p
                                const RunOptions& options) const {
   return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
     return exec::with_counted_copies(*state_, asked, [&]() -> Partial {
-      exec::United all = exec::unite(asked, partials);
-      const Query named = with_names(asked, all.state.columns);
+      const Query owner = query_of(partials, asked);
+      exec::United all = exec::unite(owner, partials);
+      const Query named = exec::with_state_names(owner, all.state.columns);
       exec::StateRows left = exec::kind_of({*this, named, run})->combine(all.state);
-      return {fingerprint_of(asked), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
+      return {fingerprint_of(owner), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
     });
   });
 }

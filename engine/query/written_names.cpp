@@ -92,15 +92,23 @@ bool is_written(const Query& query) {
          std::ranges::any_of(query.select(), [](const SelectItem& item) { return is_written(item.expression); });
 }
 
-/// Names the columns of the clauses over the input, and returns the names that later clauses see.
+/// Replaces the keys over the table by f(keys).
+template <class F>
+void name_keys(Query& query, const F& f) {
+  if (!query.group_by().empty()) {
+    query.group_by(f(query.group_by()));
+  } else if (!query.partition_by().empty()) {
+    query.partition_by(f(query.partition_by()));
+  }
+}
+
+/// Names the columns of the clauses over the input but the keys, and returns the names that later clauses see.
 Names name_first(Query& query, Names names, bool& changed) {
   if (query.where()) query.where(names.of(*query.where()));
   if (query.group_by().empty()) {
-    if (!query.partition_by().empty()) query.partition_by(names.of(query.partition_by()));
     for (const GroupKey& key : query.partition_by()) names.add(key.name);
     return names;
   }
-  query.group_by(names.of(query.group_by()));
   std::vector<Aggregate> aggregates = query.aggregate();
   std::vector<std::string> of_groups;
   for (const GroupKey& key : query.group_by()) of_groups.push_back(key.name);
@@ -122,6 +130,19 @@ void name_later(Query& query, Names& names) {
   std::vector<SelectItem> items;
   for (const SelectItem& item : query.select()) items.push_back(names.of(item));
   if (!items.empty()) query.select(std::move(items));
+}
+
+/// Names all clauses but the keys.
+void name_clauses(Query& query, const Names& columns, bool& changed) {
+  Names names = name_first(query, columns, changed);
+  name_later(query, names);
+}
+
+std::vector<std::string> columns_of_table(const Table& table) {
+  std::vector<std::string> names;
+  for (const Column& column : table.columns()) names.push_back(column.name());
+  for (const UnsupportedColumn& column : table.unsupported()) names.push_back(column.name);
+  return names;
 }
 
 }  // namespace
@@ -152,17 +173,37 @@ std::optional<Query> with_written_names(const Query& query, const std::vector<st
   if (!is_written(query)) return std::nullopt;
   Query named = query;
   bool changed = false;
-  Names names = name_first(named, Names(columns, changed), changed);
-  name_later(named, names);
+  Names names(columns, changed);
+  name_keys(named, [&](const std::vector<GroupKey>& keys) { return names.of(keys); });
+  name_clauses(named, names, changed);
   return changed ? std::optional(std::move(named)) : std::nullopt;
 }
 
 std::optional<Query> with_written_names(const Query& query, const Table& table) {
   if (!is_written(query)) return std::nullopt;
-  std::vector<std::string> columns;
-  for (const Column& column : table.columns()) columns.push_back(column.name());
-  for (const UnsupportedColumn& column : table.unsupported()) columns.push_back(column.name);
-  return with_written_names(query, columns);
+  return with_written_names(query, columns_of_table(table));
+}
+
+Query with_written_keys(const Query& query, const Table& table) {
+  if (!is_written(query)) return query;
+  Query named = query;
+  bool changed = false;
+  Names names(columns_of_table(table), changed);
+  name_keys(named, [&](std::vector<GroupKey> keys) {
+    for (GroupKey& key : keys) {
+      if (key.name == output_name(key.expression)) key = GroupKey(names.of(key.expression));
+    }
+    return keys;
+  });
+  return changed ? named : query;
+}
+
+Query with_written_clauses(const Query& query, const Table& table) {
+  if (!is_written(query)) return query;
+  Query named = query;
+  bool changed = false;
+  name_clauses(named, Names(columns_of_table(table), changed), changed);
+  return changed ? named : query;
 }
 
 }  // namespace skyrank::query

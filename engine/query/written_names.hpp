@@ -33,4 +33,11 @@ std::optional<Query> with_written_names(const Query& query, const std::vector<st
 /// The same for the columns of a table, those that SkyRank cannot read too.
 std::optional<Query> with_written_names(const Query& query, const Table& table);
 
+/// Names the keys over the table alone, those that are given no name. An expression among them has a column of its text
+/// in partial answers, so that these cannot tell which of the two a key was.
+Query with_written_keys(const Query& query, const Table& table);
+
+/// Names all clauses but the keys over the table.
+Query with_written_clauses(const Query& query, const Table& table);
+
 }  // namespace skyrank::query

@@ -141,6 +141,17 @@ TEST(KeyExpressions, ColumnsMayHaveAnotherName) {
                 people(), "3 1 2 \nd int64: 1 2 0\nday int64: 1 2 0");
 }
 
+TEST(KeyExpressions, AreColumnsWhoseNamesAreTheirTexts) {
+  const Table table({ints("x", {1, 5, 2, 4}), ints("d", {2, 1, 1, 2}), ints("x + d", {7, 7, 8, 8})});
+  expect_answer(Query::from("t").partition_by({"x + d"}).rank_by({low("x")}).limit(1), table,
+                "0 2 \nrow int64: 0 2\nx int64: 1 2\nd int64: 2 1\nx + d int64: 7 8");
+  expect_answer(Query::from("t").group_by({"x + d"}).aggregate({sum("s", "x")}), table,
+                "0 2 \nrow int64: 0 2\nx + d int64: 7 8\ns int64: 6 6");
+  expect_answer(Query::from("t").partition_by({{"k", "x + d"}}).rank_by({low("x")}).limit(1).select({"k"}), table,
+                "0 2 \nk int64: 7 8");
+  expect_answer(Query::from("t").prefer(low("x + d")).select({"x + d"}), table, "0 1 \nx + d int64: 7 7");
+}
+
 TEST(KeyExpressions, OfMissingValuesAreKeysLikeThoseOfColumns) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Table table(
@@ -174,8 +185,7 @@ TEST(KeyExpressions, MistakesAreToldBeforeRowsThatFail) {
   EXPECT_EQ(error(Query::from("t").partition_by({"1 / (d - d)"}).rank_by({low("y")}), people()),
             "error: there is no column 'y'");
   EXPECT_EQ(error(Query::from("t").group_by({"x + d"}), Table({ints("x", {1}), ints("d", {2}), ints("x + d", {3})})),
-            "error: the table has a column named like the key x + d; put the name in backquotes to mean the column, or "
-            "rename it");
+            "0 \nrow int64: 0\nx + d int64: 3");
   EXPECT_EQ(error(Query::from("t").group_by({{"x", "length(name)"}}), people()),
             "error: the table has a column 'x' already; name the key length(name) otherwise");
   EXPECT_EQ(error(Query::from("t").group_by({{"len", "length(nme)"}}), people()),

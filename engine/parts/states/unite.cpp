@@ -8,6 +8,7 @@
 #include "engine/operators/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -35,9 +36,13 @@ void check_fingerprint(const Query& query, const std::string& fingerprint, const
                   query.location());
 }
 
+Query with_state_names(const Query& query, const Table& columns) {
+  return with_key_names(query::with_written_clauses(query, columns), columns);
+}
+
 void check_columns(const Query& query, const Table& columns) {
   try {
-    query::bind(with_key_names(query, columns), query::schema_of(columns));
+    query::bind(with_state_names(query, columns), query::schema_of(columns));
   } catch (const BindError& error) {
     throw DataError("partial answer: its columns are not those that its query reads: " + error.message(),
                     query.location());

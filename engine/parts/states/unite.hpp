@@ -20,6 +20,9 @@ struct United {
 /// one belongs to another query, where two cover the same row, or where their columns differ.
 United unite(const Query& query, const std::vector<Partial>& partials);
 
+/// Returns the query with the columns that its keys and texts stand for in partial answers with `columns`.
+Query with_state_names(const Query& query, const Table& columns);
+
 /// DataError where the columns of a partial answer are not those that its query reads.
 void check_columns(const Query& query, const Table& columns);
 

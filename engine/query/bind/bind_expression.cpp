@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,12 @@ BoundPtr make_literal(Value value, DataType type) {
   node->type = type;
   node->value = std::move(value);
   return node;
+}
+
+/// Returns true for "sqr(price)", a text that is meant as an expression.
+bool is_call(std::string_view text) {
+  const std::size_t name = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  return name != 0 && name != std::string_view::npos && text[name] == '(' && text.back() == ')';
 }
 
 /// A literal of the parser's: one that float64 rounds is a float64 that remembers its digits.
@@ -289,7 +296,9 @@ class Binder {
       for (const Schema::Field& field : schema_.fields) names.push_back(field.name);
       const std::string near = did_you_mean(node.name, names);
       if (node.unreadable != nullptr) {
-        throw QueryError(node.unreadable->message() + "; nor is there a column " + in_quotes(node.name) + near,
+        const std::string& why = node.unreadable->message();
+        const bool is_expression = near.empty() && is_call(node.name);
+        throw QueryError(is_expression ? why : why + "; nor is there a column " + in_quotes(node.name) + near,
                          node.unreadable->location());
       }
       fail(node,

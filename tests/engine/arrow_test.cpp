@@ -396,7 +396,7 @@ TEST(ImportArrow, RefusesNullAndReleasedStructs) {
 }
 
 TEST(ImportArrow, RefusesOtherFormatsByName) {
-  for (const char* format : {"n",     "z",   "Z",      "vu",       "vz",          "d:50,2,256", "d:39,0", "d:30,-20",
+  for (const char* format : {"vz",    "z",   "Z",      "vu",       "w:42",        "d:50,2,256", "d:39,0", "d:30,-20",
                              "d:0,0", "d:9", "d:9,2,", "d:9,2,16", "d:9,2,128,1", "d:a,2",      "w:16",   "ttm",
                              "tDm",   "tiM", "+l",     "+s",       "x",           "",           "ts"}) {
     Producer producer(0);
@@ -405,6 +405,14 @@ TEST(ImportArrow, RefusesOtherFormatsByName) {
     EXPECT_THAT(message, HasSubstr("column 'cost'"));
     EXPECT_THAT(message, HasSubstr("format '" + std::string(format) + "'"));
   }
+}
+
+TEST(ImportArrow, ColumnsOfNullsHaveNoValue) {
+  Producer producer(9);
+  producer.add("n", "cost", {}).array.null_count = 9;
+  const Table table = producer.import();
+  ASSERT_EQ(table.column("cost").size(), 9);
+  for (std::int64_t row = 0; row < 9; ++row) EXPECT_TRUE(table.column("cost").is_null(row)) << row;
 }
 
 TEST(ImportArrow, RefusesATableThatIsNoStruct) {

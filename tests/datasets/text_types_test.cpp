@@ -180,11 +180,11 @@ TEST_F(TextTypes, MistakesInStatedTypesHaveTheirPlace) {
                                                                                     {"timestamp", "soon"},
                                                                                     {"decimal(3,1)", "100"},
                                                                                     {"decimal(3,1)", "0.25"}}) {
-    EXPECT_THAT(error_of<DataError>([&] {
+    EXPECT_THAT(error_of<DataError>([&, value = value, type = type] {
                   csv({"", value}, stated({{"a", type}}));
                 }),
                 HasSubstr("t.csv:3: column 'a' holds '" + value + "', which is no value of type " + type));
-    EXPECT_THAT(error_of<DataError>([&] {
+    EXPECT_THAT(error_of<DataError>([&, value = value, type = type] {
                   json("{}\n{\"n\": 1, \"a\": \"" + value + "\"}\n", stated({{"a", type}}));
                 }),
                 HasSubstr("t.jsonl:2:15: column 'a' holds '" + value + "', which is no value of type " + type));

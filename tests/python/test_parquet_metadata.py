@@ -423,6 +423,22 @@ def test_chunks_with_bytes_in_common(small):
         assert "have bytes of the file in common" in first
 
 
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_chunks_without_values_have_no_bytes_in_common(tmp_path, use_dictionary):
+    """Writers leave the place of pages at 0 where there are none."""
+    path = tmp_path / "t.parquet"
+    table = pyarrow.table({name: pyarrow.array([1, None], pyarrow.int64()) for name in "ab"}
+                          | {"none": pyarrow.array([None, None], pyarrow.int64())})
+    with parquet.ParquetWriter(path, table.schema, use_dictionary=use_dictionary) as writer:
+        for part in (table.slice(0, 0), table, table.slice(0, 0)):
+            writer.write_table(part)
+    result = skyrank.Engine().run(skyrank.Query.parse("SELECT a, b, none FROM data ORDER BY (0)"), skyrank.Files(path))
+    assert result.to_dict() == table.to_pydict()
+    parquet.write_table(table.slice(0, 0), path, use_dictionary=use_dictionary)
+    result = skyrank.Engine().run(skyrank.Query.parse("SELECT a, b FROM data ORDER BY (0)"), skyrank.Files(path))
+    assert result.to_dict() == {"a": [], "b": []}
+
+
 # ------------------------------------------------------------------------------------------------------- random changes
 
 def random_lie(rng, changed, has_index):

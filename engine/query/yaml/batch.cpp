@@ -107,13 +107,12 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   return source;
 }
 
-/// Reads the tables. Those with mistakes are `wrong`; their names are known to queries all the same.
-std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node, std::set<std::string>& wrong) {
+std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node) {
   std::vector<TableSource> tables;
   for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
     TableSource table;
-    table.name = entry.key.text;
-    if (!document.attempt([&] { table = read_table(document, entry.key, entry.value); })) wrong.insert(table.name);
+    table.name = entry.key.text;  // known to queries also where it has mistakes
+    document.attempt([&] { table = read_table(document, entry.key, entry.value); });
     tables.push_back(std::move(table));
   }
   return tables;
@@ -208,12 +207,16 @@ void read_document(const YamlDocument& document, Batch& batch) {
     document.fail(version,
                   "version " + version.text + " is not known; this program reads version " + std::to_string(kVersion));
   }
-  std::set<std::string> wrong;
-  batch.tables = read_tables(document, map.require("tables"), wrong);
+  batch.tables = read_tables(document, map.require("tables"));
   document.attempt([&] { batch.queries = read_queries(document, map.require("queries"), table_names(batch.tables)); });
-  // Whoever opened these tables would report their mistakes again.
-  std::erase_if(batch.queries, [&](const Query& query) { return wrong.contains(query.from()); });
-  std::erase_if(batch.tables, [&](const TableSource& table) { return wrong.contains(table.name); });
+  // Whoever opened a table whose rows have no place would report its mistakes again.
+  const auto is_nowhere = [](const TableSource& table) { return table.files.empty() && !table.generator; };
+  std::set<std::string> nowhere;
+  for (const TableSource& table : batch.tables) {
+    if (is_nowhere(table)) nowhere.insert(table.name);
+  }
+  std::erase_if(batch.queries, [&](const Query& query) { return nowhere.contains(query.from()); });
+  std::erase_if(batch.tables, is_nowhere);
   const auto with = [&](const char* key, const auto& use) {
     const YamlNode* const value = map.find(key);
     if (value != nullptr) document.attempt([&] { use(*value); });

@@ -136,8 +136,8 @@ stage_fuzz() {
   grep -E "Done [0-9]+ runs" build/fuzz/ctest.log
 }
 
-# The kernels for ARM processors: the vector code is another there, and compilers take less of it. The emulator runs it some
-# ten times slower, so tests run that are about vectors.
+# The kernels for ARM processors: the vector code is another there, and compilers take less of it. Tests of
+# limits of threads are left out, as the emulator has threads of its own; and so are the papers' algorithms, for time.
 stage_arm() {
   [[ -e .deps/aarch64 ]] || {
     echo "arm: not run, as there is no .deps/aarch64 (tools/setup.sh --test makes it, on x86-64, where it finds packages)"

@@ -413,7 +413,7 @@ def test_nesting_is_limited():
                 preference = compose(preference)
     for levels in (101, 100_000):
         with pytest.raises(skyrank.QueryError, match="nested more than 100 levels deep"):
-            low("(" * levels + "a" + ")" * levels)
+            skyrank.top_k({"a": [1]}, 1, low("(" * levels + "a" + ")" * levels))
     values = [1]
     for _ in range(100_000):
         values = [values]

@@ -68,7 +68,8 @@ def to_list(column: _core.Column) -> list[Any]:
     """
     values = to_numpy(column)
     if not column.type.startswith("timestamp"):
-        return values.tolist()
+        listed: list[Any] = values.tolist()
+        return listed
     import numpy
 
     exact = values.astype("datetime64[us]")

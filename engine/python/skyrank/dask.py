@@ -143,8 +143,8 @@ def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, 
 
 @functools.lru_cache(maxsize=4)
 def _opened(token: str, *arguments: Any) -> Files:
-    *others, types = arguments
-    return Files(*others, types=dict(types))
+    paths, header, null_spellings, delimiter, file_format, types = arguments
+    return Files(paths, header, null_spellings, delimiter, file_format, dict(types))
 
 
 def _merged(question: Query, partials: list[Partial]) -> Partial:

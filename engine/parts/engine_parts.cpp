@@ -26,8 +26,6 @@
 namespace skyrank {
 namespace {
 
-using exec::candidates_query, exec::keeps_all, exec::with_global_rows;
-
 void check_place(const Query& query, std::int64_t rows, RowId first_row) {
   if (first_row >= 0 && first_row <= std::numeric_limits<RowId>::max() - rows) return;
   throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +

@@ -141,7 +141,8 @@ stage_fuzz() {
 stage_arm() {
   [[ -e .deps/aarch64 ]] || {
     echo "arm: not run, as there is no .deps/aarch64 (tools/setup.sh --test makes it, on x86-64, where it finds packages)"
-    return 0
+    [[ ${CI:-} != true ]]  # an error where nobody reads this
+    return
   }
   build arm
   run_tests arm -j "$(nproc)"

@@ -208,7 +208,7 @@ TEST(EngineMemory, TheAmountToldIsRightForLargeQueries) {
   const std::int64_t rows = tests::kThreadSanitized ? 10'000 : tests::kSanitized ? 30'000 : 400'000;
   const Query from = Query::from("p");
   const std::vector<Case> large = {
-      // Of other algorithms one that needs less memory would answer within half of it.
+      // Another algorithm needs less memory and would answer within half of it.
       {"Skyline", Query(from)
                       .prefer({low("c0"), low("c1"), low("c2"), low("c3")})
                       .using_path({.algorithms = {"blocked-bitmap"}, .parameters = {}, .without = {}})},

@@ -181,8 +181,8 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// What to do about messages of yaml-cpp that do not say it. Their texts differ between its releases, which may also
-// name an anchor at the end, so the character that an error is about decides first.
+// Adds to messages of yaml-cpp what to do about them. Their texts differ between its releases, which may also name an
+// anchor at the end, so the character that an error is about decides first.
 std::string explained(const std::string& message, char at) {
   using namespace YAML::ErrorMsg;  // NOLINT: constants only
   struct Advice {

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/levels/levels.hpp"
 #include "kernels/cpu/levels/sorted_rows.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 
 // Levels of few rows: every row is compared with every row before it.
 //
@@ -19,7 +20,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/levels/pairs.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -80,7 +80,7 @@ std::uint64_t compare_pairs(const PairPoints<Code>& all) {
     const auto level = static_cast<std::int32_t>(greatest_end_of_pairs(all, count, point));
     tests += count;
     all.levels[i] = level;
-    // What a point beyond the levels dominates is dominated by one of the last level, too.
+    // A row of the last level dominates whatever a point beyond the levels does.
     if (level >= all.max_levels) continue;
     for (std::size_t c = 0; c < all.codes; ++c) all.columns[c * all.stride + count] = point[c];
     all.ends[count++] = end_of_levels(level, all.heights[i], all.max_levels);

@@ -49,7 +49,7 @@ class LexicographicSort {
     if (rows.size() <= kFew) return sort_few(rows, column);
     context_.check();
     const auto [least, greatest] = range_of(rows, columns_[column]);
-    // Of one key a part of the bits is sorted first; within a run of these the rest is a range of fewer bits.
+    // Sorts a part of a wide key first; within a run of equal parts the rest is a range of fewer bits.
     const int beyond = std::max(static_cast<int>(std::bit_width(greatest - least)) - 32, 0);
     const std::size_t next = beyond > 0 ? column : column + 1;
     if (least < greatest) sort_by_bits(rows, columns_[column], least, beyond);

@@ -134,6 +134,7 @@ TEST(Engine, StopsOnEveryAlgorithmOfTheCpu) {
   for (const Column& column : table.columns()) terms.push_back(low(Expression::column(column.name())));
   for (const AlgorithmInfo& algorithm : algorithms()) {
     if (algorithm.problem != "skyline" || algorithm.device != "cpu") continue;
+    if (algorithm.name == "sweep") continue;  // takes three columns at most, and is stopped by tests of its own
     const Engine engine;
     std::stop_source source;
     const RunOptions options{.count_work = false, .stop = source.get_token()};

@@ -260,7 +260,7 @@ TEST_F(SourceMemory, ARaisedLimitRefusesNothingThatALowerOneAllows) {
     for (const Query& query : queries_of_every_kind()) {
       std::optional<double> allowed_from_source;
       std::optional<double> allowed_from_table;
-      for (double megabytes = 0.25; megabytes < 40; megabytes *= 1.3) {
+      for (double megabytes = 0.25; megabytes < 40; megabytes *= 1.6) {
         const Engine engine({.threads = threads,
                              .device = DeviceChoice::cpu,
                              .profile = "",

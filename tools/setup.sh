@@ -193,14 +193,16 @@ setup_tbb_for_tsan() {
   apt-get "${apt_options[@]}" update -qq || fail "apt-get update failed: is there a network?"
   (cd "$scratch/download" && apt-get "${apt_options[@]}" source -qq --download-only onetbb) ||
     fail "apt-get could not download the source of onetbb"
-  mkdir "$scratch/source"
-  tar -xf "$scratch"/download/onetbb_*.orig.tar.* -C "$scratch/source" --strip-components=1
-  local build=$scratch/build log=$scratch/log
-  { cmake -S "$scratch/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+  local log=$scratch/log
+  elsewhere=$(mktemp -d)  # as oneTBB's own build fails where its path has a space
+  mkdir "$elsewhere/source"
+  tar -xf "$scratch"/download/onetbb_*.orig.tar.* -C "$elsewhere/source" --strip-components=1
+  { cmake -S "$elsewhere/source" -B "$elsewhere/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_INSTALL_PREFIX="$scratch/tbb" -DCMAKE_INSTALL_LIBDIR=lib \
     -DTBB_SANITIZE=thread -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF \
-    -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON && cmake --build "$build" --target install; } >"$log" 2>&1 ||
+    -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON && cmake --build "$elsewhere/build" --target install; } >"$log" 2>&1 ||
     { tail -30 "$log" >&2; fail "oneTBB did not build"; }
+  rm -rf "$elsewhere"
   replace "$scratch/tbb" tbb-tsan
 }
 
@@ -238,8 +240,8 @@ done
 
 command -v apt-get >/dev/null || fail "this script knows only apt (Debian 12 and 13, Ubuntu 24.04); elsewhere install what" \
   "corresponds to: ${BUILD_PACKAGES[*]}, and Arrow C++ with Parquet, $ARROW_OLDEST or later"
-scratch=
-trap 'rm -rf "$scratch"' EXIT
+scratch='' elsewhere=''
+trap 'rm -rf "$scratch" "$elsewhere"' EXIT
 
 install_packages "${BUILD_PACKAGES[@]}"
 setup_arrow

@@ -203,7 +203,7 @@ Value TreeBuilder::number(std::size_t offset, std::string_view text) const {
       return std::in_range<std::int64_t>(integer) ? Value(static_cast<std::int64_t>(integer)) : Value(integer);
     }
     fail(offset, std::string(text.substr(0, 40)) + " is out of range: integers go up to 18446744073709551615; " +
-                     "with a decimal point it is a float");
+                     "with a decimal point it is a float, and exact beside decimals");
   }
   double value = 0;
   // from_chars wants a digit before the point.

@@ -239,7 +239,7 @@ TEST(Expression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
       {"timestamp 'noon'", "expression:1:11: 'noon' is no timestamp; write it like '2017-05-01 12:00:00'"},
       {"18446744073709551616",
        "expression:1:1: 18446744073709551616 is out of range: integers go up to 18446744073709551615; with a decimal "
-       "point it is a float"},
+       "point it is a float, and exact beside decimals"},
       {"-9223372036854775809",
        "expression:1:2: -9223372036854775809 is out of range: integers go down to -9223372036854775808"},
       {"1e400", "expression:1:1: 1e400 is out of range: floats go from 5e-324 to 1.8e308"},

@@ -14,6 +14,7 @@
 #include "datasets/csv/csv.hpp"
 #include "datasets/file_columns.hpp"
 #include "datasets/folder_source.hpp"
+#include "datasets/input/input.hpp"
 #include "datasets/input/input_file.hpp"
 #include "datasets/text/text_source.hpp"
 
@@ -79,6 +80,7 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
     if (chosen.block_bytes > 0 && first.is_json()) first.unpack(*chosen.pipes);
     return names_in(first, chosen);
   });
+  refuse_many_names(names.names.size(), first.name(), options);
   const FolderColumns folders({first.folders()}, {first.name()}, options.types);
   refuse_stored_names(folders, names, first.name());
   refuse_unknown_types(options, with_folders(names, folders), first.name());

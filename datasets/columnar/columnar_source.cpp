@@ -190,7 +190,7 @@ ColumnarSource::ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arr
       places_(std::move(units)),
       bytes_(bytes),
       options_(options) {
-  for (const FileUnit& unit : places_) units_.push_back({unit.rows});
+  for (const FileUnit& unit : places_) units_.push_back({unit.rows, unit.text_bytes});
 }
 
 std::vector<std::string> ColumnarSource::stored_names() const { return stored_->field_names(); }

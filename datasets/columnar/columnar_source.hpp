@@ -30,6 +30,7 @@ struct FileUnit {
   std::size_t file = 0;
   int index = 0;
   std::int64_t rows = 0;
+  std::uint64_t text_bytes = 0;  ///< as SourceUnit has it
 };
 
 /// Some values of a unit's column.

@@ -117,16 +117,22 @@ std::vector<FileUnit> row_groups_of(const std::vector<MetadataPtr>& metadata) {
   return groups;
 }
 
-/// Reads the metadata of all chunks that are to be read: what is wrong with them is found here, by the file's name.
+/// Returns the bytes of all chunks that are to be read, and tells row groups those of their texts. What is wrong with
+/// the chunks' metadata is found here, by the file's name.
 std::uint64_t bytes_of(const std::vector<TableFile>& files, const std::vector<MetadataPtr>& metadata,
-                       const std::vector<FileUnit>& groups, const std::vector<int>& fields) {
+                       std::vector<FileUnit>& groups, const SourceFields& columns) {
   std::size_t bytes = 0;
-  for (const FileUnit& group : groups) {
+  for (FileUnit& group : groups) {
     with_parquet_errors(files[group.file].name, [&] {
-      for (const int field : fields) {
-        const auto chunk = chunk_of(*metadata[group.file], group.index, field);
+      std::size_t texts = 0;
+      for (std::size_t c = 0; c < columns.fields.size(); ++c) {
+        const auto chunk = chunk_of(*metadata[group.file], group.index, columns.fields[c]);
         bytes = checked_add(bytes, chunk->total_compressed_size(), "the size of all columns");
+        if (columns.schema.column(static_cast<int>(c)).type() != Type::string) continue;
+        texts =
+            checked_add(texts, std::max<std::int64_t>(0, chunk->total_uncompressed_size()), "the size of all texts");
       }
+      group.text_bytes = texts;
     });
   }
   return bytes;
@@ -272,7 +278,7 @@ std::shared_ptr<const ColumnarSource> parquet_source(std::vector<TableFile> file
   const auto sample = [&](int field) { return reason_against_text(groups, SampleOf{files, metadata, field}); };
   auto columns = source_fields(*stored, options, files.front().name, sample);
   if (!columns) return nullptr;
-  const std::uint64_t bytes = bytes_of(files, metadata, groups, columns->fields);
+  const std::uint64_t bytes = bytes_of(files, metadata, groups, *columns);
   std::vector<int> leaves;
   for (const int field : columns->fields) leaves.push_back(leaf_of(*metadata.front(), field));
   for (std::size_t f = 0; f < files.size(); ++f) refuse_common_bytes(*metadata[f], leaves, files[f].name);

@@ -222,6 +222,14 @@ void refuse_many_columns(std::size_t columns, const std::string& name, const Rea
                       "select some of them");
 }
 
+void refuse_many_names(std::size_t columns, const std::string& name, const ReadOptions& options) {
+  constexpr std::size_t kBytesOfName = 384;
+  constexpr std::size_t kAlways = 4'096;
+  if (columns <= std::max(memory_for_text(options) / kBytesOfName, kAlways)) return;
+  throw ResourceError(name + ": has " + std::to_string(columns) +
+                      " columns, whose names do not fit the limit of memory; raise the limit");
+}
+
 std::size_t memory_for_text(const ReadOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes : exec::machine_memory() / 2;
 }

@@ -103,6 +103,10 @@ std::size_t max_columns(std::size_t memory_bytes);
 /// rows.
 void refuse_many_columns(std::size_t columns, const std::string& name, const ReadOptions& options);
 
+/// Throws ResourceError where the names of so many columns, of which each step of a query has its list, do not fit the
+/// memory that reading may take.
+void refuse_many_names(std::size_t columns, const std::string& name, const ReadOptions& options);
+
 /// Returns the memory that reading text may take.
 std::size_t memory_for_text(const ReadOptions& options);
 

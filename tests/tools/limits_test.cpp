@@ -94,6 +94,35 @@ TEST_F(TextMemory, ATextWithoutLinesIsRefused) {
   EXPECT_LT(outcome.peak_bytes, 50 * kMegabyte + kProgram);
 }
 
+// A file of some kilobytes, of which one text takes more than the limit once its page is decompressed.
+TEST_F(TextMemory, TextsOfPagesCountAsTheyAreDecompressed) {
+  folder_.write("rows.csv", "a,s\n1," + std::string(60 * kMegabyte, 'x') + "\n2,y\n");
+  const std::string table = folder_ / "rows.parquet";
+  ASSERT_EQ(sql("SELECT a, s FROM '" + folder_ / "rows.csv" + "' ORDER BY a", {"--out", table}).status, 0);
+  ASSERT_LT(std::filesystem::file_size(table), 5 * kMegabyte);
+  const std::string statement = "SELECT a FROM '" + table + "' ORDER BY s DESC LIMIT 1";
+  const Outcome outcome = sql(statement, {"--memory-limit", "30MB"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("the engine's limit of memory is 30 MB"));
+  EXPECT_LT(outcome.peak_bytes, 30 * kMegabyte + kProgram);
+  EXPECT_EQ(sql(statement, {"--memory-limit", "300MB", "--format", "csv"}).out, "a\n2\n");
+}
+
+TEST_F(TextMemory, NamesOfColumnsCount) {
+  std::string names = "c0";
+  std::string values = "0";
+  for (int c = 1; c < 500'000; ++c) {
+    names += ",c" + std::to_string(c);
+    values += ",1";
+  }
+  const std::string table = folder_.write("wide.csv", names + "\n" + values + "\n");
+  const Outcome outcome = sql("SELECT c1 FROM '" + table + "' ORDER BY c1 LIMIT 1", {"--memory-limit", "100MB"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("wide.csv: has 500000 columns, whose names do not fit the limit of memory"));
+  EXPECT_LT(outcome.peak_bytes, 100 * kMegabyte + kProgram);
+  EXPECT_EQ(sql("SELECT c1 FROM '" + table + "' ORDER BY c1 LIMIT 1", {"--memory-limit", "500MB"}).status, 0);
+}
+
 TEST_F(TextMemory, ABatchKeepsNoMoreThanTheDefaultLimit) {
   const std::string table = folder_ / "points.parquet";
   ASSERT_EQ(

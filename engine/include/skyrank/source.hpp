@@ -18,6 +18,8 @@ inline namespace v0 {
 /// A run of consecutive rows that a source reads or skips as a whole, such as a row group of a Parquet file.
 struct SourceUnit {
   std::int64_t rows = 0;  ///< number of rows
+  /// Bytes that its texts have once they are decompressed; 0 where that is not known, or is what they have in storage.
+  std::uint64_t text_bytes = 0;
 
   bool operator==(const SourceUnit&) const = default;
 };

@@ -38,12 +38,10 @@ class QueryUnits {
                       std::size_t room = std::numeric_limits<std::size_t>::max()) const;
 
  private:
-  std::size_t bytes(std::int64_t rows) const { return bytes_of_rows(source_, columns_, rows); }
-
   const EngineState& state_;
   const Query& query_;
   const Source& source_;
-  const std::vector<int>& columns_;
+  ColumnSizes sizes_;
   std::vector<RowId> begins_;
 };
 

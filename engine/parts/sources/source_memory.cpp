@@ -16,18 +16,47 @@ std::size_t saturated_bytes(UInt128 bytes) {
   return bytes < kMaxBytes ? static_cast<std::size_t>(bytes) : kMaxBytes;
 }
 
-std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows) {
-  constexpr UInt128 kOffset = 4;
-  constexpr UInt128 kRowsOfByte = 8;  // of validity
-  const auto count = static_cast<UInt128>(rows);
-  const UInt128 stored = count * source.bytes() / static_cast<UInt128>(std::max<std::int64_t>(1, num_rows(source)));
-  UInt128 bytes = 0;
+namespace {
+
+constexpr int kBitsOfByte = 8;
+
+/// The share of `rows` of `all` rows.
+UInt128 share(UInt128 bytes, std::int64_t rows, std::int64_t all) {
+  return static_cast<UInt128>(rows) * bytes / static_cast<UInt128>(std::max<std::int64_t>(1, all));
+}
+
+}  // namespace
+
+ColumnSizes::ColumnSizes(const Source& source, std::span<const int> columns)
+    : source_(source), all_rows_(num_rows(source)) {
+  constexpr int kOffset = 4;    // bytes
+  constexpr int kValidity = 1;  // bits
   for (const int column : columns) {
     const Type type = source.schema().column(column).type().type;
-    const auto width = static_cast<UInt128>(std::max(1, width_in_bytes(type)));
-    bytes += count / kRowsOfByte + (type == Type::string ? count * kOffset + stored : count * width);
+    const int width = type == Type::string ? kOffset : std::max(1, width_in_bytes(type));
+    bits_of_row_ += kBitsOfByte * width + kValidity;
+    has_texts_ = has_texts_ || type == Type::string;
+  }
+  for (const SourceUnit& unit : source.units()) all_texts_ += texts_of(unit);
+}
+
+UInt128 ColumnSizes::texts_of(const SourceUnit& unit) const {
+  if (!has_texts_) return 0;
+  return unit.text_bytes > 0 ? unit.text_bytes : share(source_.bytes(), unit.rows, all_rows_);
+}
+
+std::size_t ColumnSizes::of_units(std::span<const std::size_t> units) const {
+  UInt128 bytes = 0;
+  for (const std::size_t u : units) {
+    const SourceUnit& unit = source_.units()[u];
+    bytes += share(static_cast<UInt128>(bits_of_row_), unit.rows, kBitsOfByte) + texts_of(unit);
   }
   return saturated_bytes(bytes);
+}
+
+std::size_t ColumnSizes::of_rows(std::int64_t rows) const {
+  return saturated_bytes(share(static_cast<UInt128>(bits_of_row_), rows, kBitsOfByte) +
+                         share(all_texts_, rows, all_rows_));
 }
 
 SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes) {

@@ -21,9 +21,26 @@ struct EngineState;
 /// where the number is greater.
 std::size_t saturated_bytes(UInt128 bytes);
 
-/// Returns about how many bytes columns of a source take for so many rows. Texts are taken to be as long as the bytes
-/// of a row in storage.
-std::size_t bytes_of_rows(const Source& source, std::span<const int> columns, std::int64_t rows);
+/// About how many bytes columns of a source take in memory. Where a unit does not tell the bytes of its texts, they are
+/// taken to be those of its rows in storage.
+class ColumnSizes {
+ public:
+  ColumnSizes(const Source& source, std::span<const int> columns);
+
+  /// Returns the bytes of all rows of these units.
+  std::size_t of_units(std::span<const std::size_t> units) const;
+  /// Returns the bytes of so many rows, wherever they are.
+  std::size_t of_rows(std::int64_t rows) const;
+
+ private:
+  UInt128 texts_of(const SourceUnit& unit) const;
+
+  const Source& source_;
+  std::int64_t all_rows_;
+  std::int64_t bits_of_row_ = 0;  // but for texts
+  bool has_texts_ = false;
+  UInt128 all_texts_ = 0;
+};
 
 /// Counts rows that are read, for as long as it lives; while they are being read they count twice, as what is stored
 /// and what is made of it are both there.

@@ -192,7 +192,7 @@ class SourceRun {
   Table read(const ReadPlan& plan) {
     Stopwatch watch;
     limits_.phase = "reading the table";
-    charge_.emplace(state_, query_, bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)));
+    charge_.emplace(state_, query_, ColumnSizes(source_, plan.whole).of_units(plan.units));
     SourceRows read = source_.read(plan.units, plan.whole);
     charge_->finish_reading();
     read_ms_ += watch.lap();
@@ -239,7 +239,7 @@ class SourceRun {
     constexpr std::size_t kBytesToGroup = 32;  // a row, where no two are in one group
     const auto rows = static_cast<UInt128>(may_spill_groups(query_) ? rows_of(source_, plan.units) : 0);
     const std::size_t groups = saturated_bytes(kBytesToGroup * rows);
-    return 2 * bytes_of_rows(source_, plan.whole, rows_of(source_, plan.units)) + groups > state_.memory->left();
+    return 2 * ColumnSizes(source_, plan.whole).of_units(plan.units) + groups > state_.memory->left();
   }
 
   bool is_text(int column) const {
@@ -393,7 +393,8 @@ class SourceRun {
                          const std::vector<RowId>& ids) {
     const auto [sorted_rows, places] = ascending(rows);
     const auto [sorted_ids, unused] = ascending(ids);
-    late_charge_.emplace(state_, query_, bytes_of_rows(source_, plan.late, static_cast<std::int64_t>(rows.size())));
+    late_charge_.emplace(state_, query_,
+                         ColumnSizes(source_, plan.late).of_rows(static_cast<std::int64_t>(rows.size())));
     SourceRows late = source_.read_rows(sorted_ids, plan.late);
     late_charge_->finish_reading();
     bytes_ += late.bytes;

@@ -77,7 +77,7 @@ def linked_files(program):
     """Maps the soname of every library that the loader brings in, directly or not, to its file."""
     files = {}
     for line in output_of("ldd", str(program)).splitlines():
-        match = re.match(r"\s*(\S+) => (\S+) \(", line) or re.match(r"\s*(/\S*/(\S+)) \(", line)
+        match = re.match(r"\s*(\S+) => (.+) \(", line) or re.match(r"\s*(/.*/(\S+)) \(", line)
         if match and " => " in line:
             files[match[1]] = Path(match[2])
         elif match:

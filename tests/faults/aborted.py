@@ -7,6 +7,7 @@ open files is made to fail (inject.c), so that the tool takes the folder for suc
 import argparse
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,9 +55,12 @@ def main():
     parser.add_argument("--inject", required=True, type=pathlib.Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="skyrank-aborted-") as folder:
-        out = pathlib.Path(folder)
+        # A path without spaces, at which the loader divides LD_PRELOAD.
+        inject = shutil.copy(options.inject, folder)
+        out = pathlib.Path(folder) / "out"
+        out.mkdir()
         for call in range(1, CALLS + 1):
-            process = begin(options.program.resolve(), options.inject.resolve(), out, call)
+            process = begin(options.program.resolve(), inject, out, call)
             if process is not None:
                 break
             for file in out.iterdir():

@@ -17,6 +17,7 @@ import itertools
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,8 @@ class Bench:
     """Inputs in one folder, and a fresh folder for each run."""
 
     def __init__(self, program, inject, root):
-        self.program, self.inject, self.root = program, inject, root
+        self.program, self.root = program, root
+        self.inject = shutil.copy(inject, root)  # to a path without spaces, at which the loader divides LD_PRELOAD
         self.data = root / "data"
         self.data.mkdir()
         (self.data / "runs.csv").write_text(RUN_OF_CALIBRATION)

@@ -17,7 +17,7 @@ CONSUMER = """
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 find_package(skyrank REQUIRED)
-add_executable(spans {source}/engine/examples/spans.cpp)
+add_executable(spans "{source}/engine/examples/spans.cpp")
 target_link_libraries(spans PRIVATE skyrank::skyrank)
 """
 

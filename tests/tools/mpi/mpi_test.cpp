@@ -144,7 +144,7 @@ TEST(MpiRun, ARankThatCannotGoOnEndsAll) {
   write_tables(folder);
   const Outcome outcome = run_program(
       SKYRANK_MPIRUN,
-      {"-n", "2", "sh", "-c", "exec " SKYRANK_MPI_PROGRAM " run batch.yaml --format csv --query top > /dev/full"},
+      {"-n", "2", "sh", "-c", "exec '" SKYRANK_MPI_PROGRAM "' run batch.yaml --format csv --query top > /dev/full"},
       options_in(folder.path()));
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("skyrank: rank 0: "));

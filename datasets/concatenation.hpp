@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/folder_columns.hpp"
-#include "datasets/input/input_file.hpp"
+#include "datasets/file/folder_columns.hpp"
+#include "datasets/file/input_file.hpp"
 #include "datasets/reader.hpp"
 
 namespace skyrank::datasets {

@@ -94,17 +94,6 @@ FileColumns read_columnar(const InputFile& file, const std::vector<std::string>&
 
 }  // namespace
 
-std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options) {
-  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
-  constexpr std::int64_t kGrowth = 8;
-  const std::int64_t longest = max_whole_text(memory_for_text(options));
-  for (std::int64_t bytes = kUsualHeader;; bytes *= kGrowth) {
-    const auto start = file.text_prefix(std::min(bytes, longest));
-    if (auto header = csv_header(file.csv(start), options)) return header;
-    if (start->size() < bytes || bytes >= longest) return std::nullopt;  // these are all, or as many as there may be
-  }
-}
-
 bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name) {
   return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
 }

@@ -8,18 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "datasets/input/input_file.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/file/input_file.hpp"
+#include "datasets/input/read_options.hpp"
 
 // The columns of one file of a table, whatever its format.
 namespace skyrank::datasets {
 
 /// Returns the names of the columns that a file stores.
 ColumnNames names_in(const InputFile& file, const ReadOptions& options);
-
-/// Returns the header of a CSV file; nothing where the whole text is needed to tell the columns, or it is longer than
-/// what may be read as a whole.
-std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options);
 
 bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name);
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/files_source.hpp"
-#include "datasets/folder_columns.hpp"
+#include "datasets/file/folder_columns.hpp"
+#include "datasets/input/files_source.hpp"
 
 namespace skyrank::datasets {
 

@@ -12,10 +12,10 @@
 #include "datasets/columnar/parquet_source.hpp"
 #include "datasets/concatenation.hpp"
 #include "datasets/csv/csv.hpp"
+#include "datasets/file/input_file.hpp"
 #include "datasets/file_columns.hpp"
 #include "datasets/folder_source.hpp"
 #include "datasets/input/input.hpp"
-#include "datasets/input/input_file.hpp"
 #include "datasets/text/text_source.hpp"
 
 namespace skyrank::datasets {
@@ -69,8 +69,6 @@ std::shared_ptr<const FilesSource> source_of(std::vector<InputFile> files, const
 }
 
 }  // namespace
-
-std::shared_ptr<PipeCache> make_pipe_cache() { return std::make_shared<PipeCache>(); }
 
 ColumnNames column_names(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
   if (files.empty()) throw DataError("a table needs at least one file");

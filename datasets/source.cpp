@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "datasets/files.hpp"
 #include "datasets/generate/generate.hpp"
+#include "datasets/input/files.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::datasets {

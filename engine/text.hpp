@@ -16,6 +16,9 @@ using kernels::nearest_name;
 /// Returns a word of the user's in single quotes, as messages name it.
 inline std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
 
+/// Returns true for a space, a tab and the end of a line.
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
 /// Returns "a, b, c".
 std::string listed(const std::vector<std::string>& names);
 

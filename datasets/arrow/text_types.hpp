@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/csv/number_text.hpp"
-#include "datasets/files.hpp"
+#include "datasets/arrow/number_text.hpp"
+#include "datasets/input/files.hpp"
 
 // Types of texts, which CSV and JSON lines share: the rules by which they are inferred, and values by types that are
 // stated.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/input/input.hpp"
+#include "datasets/input/columnar_file.hpp"
 
 namespace parquet {
 class FileMetaData;
@@ -16,13 +16,6 @@ class FileMetaData;
 
 // Files that store columns apart, with their types: what they hold, and some of their columns as Arrow reads them.
 namespace skyrank::datasets {
-
-/// A file to read from.
-struct ColumnarFile {
-  std::shared_ptr<arrow::io::RandomAccessFile> input;
-  std::uint64_t size = 0;
-  std::string name;  ///< for messages
-};
 
 /// DataError where the file is not Parquet or is damaged.
 std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file);

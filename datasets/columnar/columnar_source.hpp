@@ -12,9 +12,9 @@
 #include <skyrank/source.hpp>
 
 #include "datasets/columnar/columnar.hpp"
-#include "datasets/files_source.hpp"
 #include "datasets/input/data_file.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/input/files_source.hpp"
+#include "datasets/input/read_options.hpp"
 
 // Files whose columns lie apart in units, such as row groups, as a source: what does not depend on the format.
 namespace skyrank::datasets {
@@ -30,7 +30,7 @@ struct FileUnit {
   std::size_t file = 0;
   int index = 0;
   std::int64_t rows = 0;
-  std::uint64_t text_bytes = 0;  ///< as SourceUnit has it
+  std::uint64_t text_bytes = 0;  ///< bytes of its texts, or 0, as in SourceUnit
 };
 
 /// Some values of a unit's column.

@@ -19,6 +19,7 @@
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
+#include "datasets/input/input.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {

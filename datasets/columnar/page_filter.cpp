@@ -28,8 +28,9 @@
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/int96.hpp"
-#include "datasets/columnar/parquet_errors.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -18,10 +18,11 @@
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/footer/parquet_footer.hpp"
 #include "datasets/columnar/int96.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
-#include "datasets/columnar/parquet_errors.hpp"
+#include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
 namespace {

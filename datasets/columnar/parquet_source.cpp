@@ -26,8 +26,8 @@
 #include "datasets/columnar/checks/chunk_places.hpp"
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/page_filter.hpp"
-#include "datasets/columnar/parquet_errors.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "datasets/input/input.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/input/read_options.hpp"
 
 namespace skyrank::datasets {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <skyrank/error.hpp>
 
+#include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv_scan.hpp"
-#include "datasets/csv/number_text.hpp"
 
 namespace skyrank::datasets {
 namespace {

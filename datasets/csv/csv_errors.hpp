@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv.hpp"
-#include "datasets/csv/number_text.hpp"
 
 // The parser says that something is wrong; these walk the text again to say on which line. Slow paths, all of them.
 namespace skyrank::datasets {

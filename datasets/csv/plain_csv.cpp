@@ -31,9 +31,9 @@
 #include <variant>
 #include <vector>
 
+#include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/csv/csv_scan.hpp"
-#include "datasets/csv/number_text.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::datasets {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "datasets/input/input.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/input/read_options.hpp"
 
 // A quick reader for the usual CSV: columns of integers, floats and texts. Each thread reads a block of the file into
 // memory that stays in its cache, converts the fields of the columns that are read as it comes to them, and steps over

@@ -8,7 +8,7 @@
 
 #include <skyrank/batch.hpp>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 
 namespace skyrank::datasets {
 

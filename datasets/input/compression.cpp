@@ -21,7 +21,7 @@
 namespace skyrank::datasets {
 namespace {
 
-constexpr std::int64_t kRead = std::int64_t{1} << 20;
+constexpr std::int64_t kBytesOfRead = std::int64_t{1} << 20;
 
 constexpr const char* kDamaged = "cannot be decompressed, it is damaged or cut short";
 
@@ -94,7 +94,7 @@ std::shared_ptr<arrow::Buffer> decompress(const std::shared_ptr<arrow::Buffer>& 
   Decompression content(bytes, compression, whole.name);
   for (;;) {
     refuse_stopped(stop, whole.name);
-    const auto read = content.append(kRead);
+    const auto read = content.append(kBytesOfRead);
     check(read.status(), whole.name, kDamaged);
     if (*read == 0) return content.finish();
     if (content.size() > whole.max_bytes) refuse_large_text(whole.name, whole.max_bytes);
@@ -106,10 +106,10 @@ std::shared_ptr<DataFile> unpacked(DataFile& file, Compression compression, cons
   const auto stream = make_stream(*codec, file.reader({}), file.name());
   auto text = std::make_unique<exec::TemporaryFile>(
       exec::temporary_folder(), exec::TemporaryFile::Content{file.name() + ": its text goes", "it"});
-  std::vector<std::byte> block(kRead);
+  std::vector<std::byte> block(kBytesOfRead);
   for (;;) {
     refuse_stopped(stop, file.name());
-    const auto read = stream->Read(kRead, block.data());
+    const auto read = stream->Read(kBytesOfRead, block.data());
     file.check_unchanged();
     check(read.status(), file.name(), kDamaged);
     if (*read == 0) return std::make_shared<DataFile>(file.name(), std::move(text), stop);

@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <string>
 
-#include "datasets/files.hpp"
 #include "datasets/input/data_file.hpp"
+#include "datasets/input/files.hpp"
 
 namespace skyrank::datasets {
 

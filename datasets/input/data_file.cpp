@@ -215,6 +215,8 @@ class DataFile::RemoteReader final : public RandomAccess {
   std::stop_token stop_;
 };
 
+std::shared_ptr<PipeCache> make_pipe_cache() { return std::make_shared<PipeCache>(); }
+
 std::shared_ptr<arrow::Buffer> PipeCache::read(int descriptor, const std::string& name, const std::stop_token& stop) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) refuse(name, errno);

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "datasets/input/random_access.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/input/read_options.hpp"
 #include "engine/machine_memory.hpp"
 #include "engine/stop.hpp"
 

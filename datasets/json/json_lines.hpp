@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <skyrank/error.hpp>
 
-#include "datasets/csv/number_text.hpp"
+#include "datasets/arrow/number_text.hpp"
 
 namespace skyrank::datasets {
 namespace {

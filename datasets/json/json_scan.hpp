@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/csv/number_text.hpp"
+#include "datasets/arrow/number_text.hpp"
 
 namespace skyrank::datasets {
 

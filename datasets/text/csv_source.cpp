@@ -12,7 +12,6 @@
 
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/csv/csv_scan.hpp"
-#include "datasets/file_columns.hpp"
 #include "datasets/text/block_column.hpp"
 #include "datasets/text/text_source.hpp"
 #include "engine/stop.hpp"
@@ -172,6 +171,17 @@ class CsvBlocks {
 };
 
 }  // namespace
+
+std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options) {
+  constexpr std::int64_t kUsualHeader = std::int64_t{64} << 10;
+  constexpr std::int64_t kGrowth = 8;
+  const std::int64_t longest = max_whole_text(memory_for_text(options));
+  for (std::int64_t bytes = kUsualHeader;; bytes *= kGrowth) {
+    const auto start = file.text_prefix(std::min(bytes, longest));
+    if (auto header = csv_header(file.csv(start), options)) return header;
+    if (start->size() < bytes || bytes >= longest) return std::nullopt;  // these are all, or as many as there may be
+  }
+}
 
 std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options,
                                              std::int64_t block_bytes) {

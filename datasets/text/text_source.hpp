@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "datasets/files_source.hpp"
-#include "datasets/input/input_file.hpp"
-#include "datasets/reader.hpp"
+#include "datasets/file/input_file.hpp"
+#include "datasets/input/files_source.hpp"
+#include "datasets/input/read_options.hpp"
 
 // Files of text as sources whose units are blocks of whole records. A first pass over the text finds the ends of the
 // blocks and the types of the columns; queries then parse the blocks and columns that they need again. Memory holds a
@@ -60,6 +60,10 @@ std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t be
 /// Throws ResourceError, with the place where a record begins, if one of so many bytes does not fit the memory that
 /// reading may take.
 void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options);
+
+/// Returns the header of a CSV file; nothing where the whole text is needed to tell the columns, or it is longer than
+/// what may be read as a whole.
+std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions& options);
 
 /// A source over the blocks of files of one format.
 class TextSource : public FilesSource {

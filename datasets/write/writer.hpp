@@ -9,7 +9,7 @@
 
 #include <skyrank/table.hpp>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 
 namespace skyrank::datasets {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 
 namespace skyrank::datasets::test {
 

@@ -24,7 +24,7 @@
 #include <thread>
 #include <utility>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "datasets/write/writer.hpp"
 #include "tests/build.hpp"
 #include "tests/datasets/support.hpp"

@@ -15,12 +15,31 @@ sys.path[:0] = [str(CHECKS), str(ROOT / "tools/bench")]
 import comments  # noqa: E402
 import documents  # noqa: E402
 import folders  # noqa: E402
+import layering  # noqa: E402
 import sizes  # noqa: E402
 import tables  # noqa: E402
 
 
 def messages(found):
     return [message for _, message in found]
+
+
+class Layering(unittest.TestCase):
+    def circles(self, **includes):
+        """Returns what is found where each folder below datasets/ includes from another one."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, other in includes.items():
+                file = pathlib.Path(folder, f"datasets/{name}/{name}.hpp")
+                file.parent.mkdir(parents=True)
+                file.write_text(f'#include "datasets/{other}/{other}.hpp"\n')
+            files = [f"datasets/{name}/{name}.hpp" for name in includes]
+            return layering.circles(pathlib.Path(folder), files, "datasets")
+
+    def test_folders_that_include_each_other_are_found(self):
+        self.assertEqual(self.circles(a="b", b="c"), [])
+        [found] = self.circles(a="b", b="c", c="a")
+        self.assertIn("datasets/: folders include each other in a circle: ", found)
+        self.assertEqual(len(self.circles(a="b", b="a")), 1)
 
 
 class Comments(unittest.TestCase):

@@ -9,7 +9,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/columnar/column_pages.hpp"
+#include "datasets/columnar/footer/column_chunk.hpp"
 
 namespace skyrank::datasets {
 namespace {

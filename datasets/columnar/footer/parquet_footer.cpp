@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "datasets/arrow/arrow_schema.hpp"
+#include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/footer/thrift.hpp"
-#include "datasets/columnar/parquet_errors.hpp"
+#include "datasets/input/input.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {

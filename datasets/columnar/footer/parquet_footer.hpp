@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "datasets/columnar/columnar.hpp"
+#include "datasets/input/columnar_file.hpp"
 
 // The footer of a Parquet file: its schema, and where the chunks of each row group lie. The library builds trees and
 // allocates by what it says, so all of its sizes and counts are held against each other and the size of the file first.

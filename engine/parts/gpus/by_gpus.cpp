@@ -18,11 +18,11 @@
 #include "engine/parts/gpus/side_merge.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
-#include "engine/parts/partial_answer.hpp"
-#include "engine/parts/sources/side_by_side.hpp"
 #include "engine/parts/states/candidates.hpp"
+#include "engine/parts/states/partial_answer.hpp"
 #include "engine/parts/states/query_state.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {

@@ -11,9 +11,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/parts/sources/query_units.hpp"
-#include "engine/parts/sources/side_by_side.hpp"
 #include "engine/parts/states/query_state.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
+#include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
 

@@ -12,12 +12,12 @@
 #include "engine/expression/patterns.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/skyline/dominators.hpp"
-#include "engine/parts/partial_answer.hpp"
-#include "engine/parts/prune.hpp"
 #include "engine/parts/sources/corners.hpp"
+#include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
-#include "engine/parts/sources/side_by_side.hpp"
+#include "engine/parts/states/partial_answer.hpp"
 #include "engine/parts/states/query_state.hpp"
+#include "engine/runtime/side_by_side.hpp"
 
 namespace skyrank::exec {
 namespace {

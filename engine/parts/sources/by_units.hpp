@@ -10,7 +10,7 @@
 #include <skyrank/source.hpp>
 
 #include "engine/executor/engine_state.hpp"
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/memory/source_memory.hpp"
 #include "engine/query/bound.hpp"
 
 // Units of a source are read and answered side by side, so that some are decoded while others are selected from and no

@@ -8,7 +8,7 @@
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/parts/prune.hpp"
+#include "engine/parts/sources/prune.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -9,7 +9,7 @@
 #include <skyrank/source.hpp>
 
 #include "engine/executor/engine_state.hpp"
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/memory/source_memory.hpp"
 
 namespace skyrank::exec {
 

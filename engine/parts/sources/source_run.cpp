@@ -12,11 +12,11 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/operators/gather.hpp"
-#include "engine/parts/prune.hpp"
+#include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/by_units.hpp"
+#include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
-#include "engine/parts/sources/source_memory.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"

@@ -12,7 +12,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/states/state_kind.hpp"
 
 namespace skyrank::exec {

@@ -13,13 +13,13 @@
 #include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/group_keys.hpp"
-#include "engine/parts/parts_memory.hpp"
-#include "engine/parts/sources/side_by_side.hpp"
+#include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/side_by_side.hpp"
 #include "engine/temporary_file.hpp"
 
 namespace skyrank::exec {

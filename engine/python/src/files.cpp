@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"

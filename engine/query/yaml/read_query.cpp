@@ -21,8 +21,6 @@ const std::vector<std::string> kQueryKeys = {
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 constexpr const char* kAggregateExample = "count(), count(e), sum(e), min(e), max(e) or avg(e)";
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 // SQL's count(*) is count().
 bool is_star(std::string_view text) {
   return std::count(text.begin(), text.end(), '*') == 1 &&

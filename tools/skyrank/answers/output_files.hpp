@@ -6,7 +6,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "tools/skyrank/commands.hpp"
 
 namespace skyrank::tools {

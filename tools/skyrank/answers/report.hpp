@@ -11,7 +11,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/table.hpp>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/text/words.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
 #include "engine/query/utf8.hpp"

@@ -13,7 +13,7 @@
 #include <skyrank/engine.hpp>
 
 #include "datasets/columnar/shared_columns.hpp"
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/machine_memory.hpp"
 #include "engine/query/bound.hpp"

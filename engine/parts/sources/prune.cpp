@@ -1,4 +1,4 @@
-#include "engine/parts/prune.hpp"
+#include "engine/parts/sources/prune.hpp"
 
 #include <algorithm>
 #include <map>

@@ -11,11 +11,11 @@
 
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/csv/csv.hpp"
-#include "datasets/files.hpp"
-#include "datasets/folder_columns.hpp"
+#include "datasets/file/folder_columns.hpp"
 #include "datasets/input/data_file.hpp"
+#include "datasets/input/files.hpp"
+#include "datasets/input/read_options.hpp"
 #include "datasets/json/json_lines.hpp"
-#include "datasets/reader.hpp"
 
 namespace skyrank::datasets {
 

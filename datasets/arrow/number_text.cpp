@@ -1,4 +1,4 @@
-#include "datasets/csv/number_text.hpp"
+#include "datasets/arrow/number_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 
 #include <glob.h>
 #include <sys/stat.h>

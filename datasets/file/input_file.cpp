@@ -1,4 +1,4 @@
-#include "datasets/input/input_file.hpp"
+#include "datasets/file/input_file.hpp"
 
 #include <arrow/buffer.h>
 

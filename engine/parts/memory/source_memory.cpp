@@ -1,4 +1,4 @@
-#include "engine/parts/sources/source_memory.hpp"
+#include "engine/parts/memory/source_memory.hpp"
 
 #include <algorithm>
 #include <limits>

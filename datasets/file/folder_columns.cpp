@@ -1,4 +1,4 @@
-#include "datasets/folder_columns.hpp"
+#include "datasets/file/folder_columns.hpp"
 
 #include <arrow/array.h>
 #include <arrow/array/builder_binary.h>

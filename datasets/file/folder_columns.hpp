@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/files.hpp"
+#include "datasets/input/files.hpp"
 
 // Columns that are not in files but in the names of their folders, as Hive, Spark and others lay tables out:
 // `t/city=Oslo/part.parquet` has the value 'Oslo' in column `city`.

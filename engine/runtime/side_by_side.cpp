@@ -1,4 +1,4 @@
-#include "engine/parts/sources/side_by_side.hpp"
+#include "engine/runtime/side_by_side.hpp"
 
 #include <mutex>
 #include <optional>

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <skyrank/error.hpp>
+#include <skyrank/source.hpp>
+#include <skyrank/table.hpp>
+
+#include "datasets/input/files.hpp"
+
+// How a table is to be read, as all layers of reading know it.
+namespace skyrank::datasets {
+
+/// Keeps the content of pipes, so that each is read once.
+class PipeCache;
+
+/// Thrown for a text that is too large to be read as a whole. It may be read in blocks.
+class TextTooLarge : public ResourceError {
+ public:
+  using ResourceError::ResourceError;
+};
+
+/// Returns how many bytes of text queries within a limit of memory read at a time: several threads hold a block, its
+/// columns and what they are made of.
+std::int64_t text_block_bytes(std::size_t memory_bytes);
+
+/// Makes an empty cache, which all tables that one run reads share.
+std::shared_ptr<PipeCache> make_pipe_cache();
+
+/// Receives the progress of reading, from any thread but never from two at once. `bytes_total` is the size of all files
+/// of the table; it grows when text must be read again, such as when the type guessed first would lose digits.
+using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
+
+struct ReadOptions {
+  std::optional<Format> format;             ///< format of all files; nothing: by extension, else by their first bytes
+  std::optional<char> delimiter;            ///< CSV: nothing means a comma, of .tsv a tab
+  bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
+  std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
+  std::map<std::string, StatedType> types;  ///< by column, in place of those that text would get
+  std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
+  bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
+  int threads = 0;                                   ///< 0: all cores the process may use
+  std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
+  std::int64_t block_bytes = 0;      ///< for open_source: text is read in blocks of about this size; 0: as a whole
+  std::size_t memory_bytes = 0;      ///< memory that reading text may take; 0: half of what the process may use
+  std::shared_ptr<PipeCache> pipes;  ///< shared by calls that read several tables; null: one for this call
+  Progress progress;
+  std::stop_token stop;  ///< CancelledError soon after a stop is requested
+};
+
+/// The columns of a table, by name.
+struct ColumnNames {
+  std::vector<std::string> names;              ///< readable columns, in the file's order
+  std::vector<UnsupportedColumn> unsupported;  ///< the others, as far as types tell
+};
+
+}  // namespace skyrank::datasets

@@ -9,7 +9,8 @@
 
 namespace skyrank::exec {
 
-/// Answers a query within the engine's limit of memory. Throws ResourceError that says how much the query needs.
+/// Answers a query within the engine's limit of memory. Throws ResourceError that says what the query needed when it
+/// was refused more.
 Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
                            Limits& limits);
 

@@ -12,7 +12,7 @@ std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units
 
 QueryUnits::QueryUnits(const EngineState& state, const Query& query, const Source& source,
                        const std::vector<int>& columns, RowId first_row)
-    : state_(state), query_(query), source_(source), sizes_(source, columns) {
+    : state_(state), query_(query), sizes_(source, columns) {
   for (const SourceUnit& unit : source.units()) {
     begins_.push_back(first_row);
     first_row += unit.rows;

@@ -40,7 +40,6 @@ class QueryUnits {
  private:
   const EngineState& state_;
   const Query& query_;
-  const Source& source_;
   ColumnSizes sizes_;
   std::vector<RowId> begins_;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,13 +9,12 @@
 
 #include "kernels/registry.hpp"
 #include "planner/cost/terms.hpp"
-#include "planner/statistics.hpp"
+#include "planner/facts/machine.hpp"
+#include "planner/facts/statistics.hpp"
 
 // Chooses a path for a problem. Cost models price every registered algorithm that supports the problem and is no
 // reference. The cheapest wins; the others are kept with the reason why they lost.
 namespace skyrank::planner {
-
-class PriceList;
 
 /// Choices that the caller forces.
 struct Constraints {
@@ -45,18 +43,6 @@ struct Choice {
   double bytes = 0;                     ///< predicted temporary memory
   std::string reason;
   std::vector<Considered> others;
-};
-
-/// The machine as cost models see it.
-struct Machine {
-  int threads = 1;
-  bool cuda = false;
-  /// Bytes that a query may take on the host. Counting enforces the limit, whatever is predicted: if no path fits, the
-  /// one that needs least memory is tried.
-  double host_bytes = std::numeric_limits<double>::infinity();
-  double device_bytes = std::numeric_limits<double>::infinity();  ///< memory of the GPU
-  double cuda_start = 0;              ///< seconds to start a GPU, or a query's share of them; part of every path there
-  const PriceList* prices = nullptr;  ///< null: those of the built-in profile
 };
 
 /// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range, and when all need too

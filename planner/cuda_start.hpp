@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 
 namespace skyrank::planner {
 

@@ -13,7 +13,7 @@
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
 #include "engine/device/lend.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 // https://arrow.apache.org/docs/format/CDeviceDataInterface.html
 namespace skyrank {

@@ -13,7 +13,7 @@
 
 #include "engine/device/dlpack_structs.hpp"
 #include "engine/device/lend.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 // https://dmlc.github.io/dlpack/latest/c_api.html
 namespace skyrank {

@@ -10,7 +10,7 @@
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/transfers.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::exec {
 

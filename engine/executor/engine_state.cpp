@@ -13,7 +13,7 @@
 #include "engine/plan/make_plan.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/query/bound.hpp"
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 #include "planner/cuda_start.hpp"
 #include "planner/profile.hpp"
 

@@ -20,7 +20,7 @@
 #include "engine/runtime/timer.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cpu/threads.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 #include "planner/price_list.hpp"
 
 namespace skyrank::exec {

@@ -13,7 +13,7 @@
 #include "engine/runtime/timer.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {

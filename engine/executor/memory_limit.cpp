@@ -14,7 +14,7 @@
 #include "engine/runtime/query_memory.hpp"
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {

@@ -12,7 +12,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/plan/paths.hpp"
 #include "kernels/cuda/expression/columns.hpp"
-#include "planner/statistics.hpp"
+#include "planner/sampling.hpp"
 
 namespace skyrank::exec {
 namespace {

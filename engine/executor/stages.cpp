@@ -22,7 +22,7 @@
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/ranges.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 namespace skyrank::exec {
 

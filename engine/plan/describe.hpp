@@ -7,7 +7,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/query/bound.hpp"
-#include "planner/statistics.hpp"
+#include "planner/sampling.hpp"
 
 // The words of a plan: what each operator works on, as `explain` prints it.
 namespace skyrank::exec {

@@ -6,7 +6,7 @@
 #include <skyrank/error.hpp>
 
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 #include "kernels/registry.hpp"
 
 namespace skyrank::exec {

@@ -7,7 +7,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/plan/describe.hpp"
 #include "engine/plan/estimate.hpp"
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {

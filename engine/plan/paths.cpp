@@ -12,7 +12,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/cost/levels.hpp"
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {

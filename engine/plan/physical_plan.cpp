@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::exec {
 

@@ -10,7 +10,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/functions.hpp"
-#include "engine/query/sql/words.hpp"
+#include "engine/query/sql_words.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 

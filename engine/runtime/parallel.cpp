@@ -9,7 +9,7 @@
 
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::exec {
 

@@ -12,7 +12,7 @@
 #include <skyrank/table.hpp>
 
 #include "kernels/common/memory.hpp"
-#include "planner/statistics.hpp"
+#include "planner/sampling.hpp"
 
 namespace skyrank::exec {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/column_scan.hpp"
-#include "kernels/registry.hpp"
 
 // The part of the registry that needs CUDA. In a build without it there is none.
 namespace skyrank::kernels::cuda {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/common/problem.hpp"
-#include "planner/statistics.hpp"
+#include "planner/facts/statistics.hpp"
 
 namespace skyrank::planner::cost {
 

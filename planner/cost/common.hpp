@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include "kernels/common/problem.hpp"
-#include "planner/choose.hpp"
 #include "planner/cost/terms.hpp"
+#include "planner/facts/machine.hpp"
+#include "planner/facts/statistics.hpp"
 
 // Helpers that several cost models share.
 namespace skyrank::planner::cost {

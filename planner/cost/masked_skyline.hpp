@@ -1,8 +1,8 @@
 #pragma once
 
-#include "planner/choose.hpp"
 #include "planner/cost/terms.hpp"
-#include "planner/statistics.hpp"
+#include "planner/facts/machine.hpp"
+#include "planner/facts/statistics.hpp"
 
 namespace skyrank::planner::cost {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kernels/common/problem.hpp"
-#include "planner/choose.hpp"
 #include "planner/cost/terms.hpp"
-#include "planner/statistics.hpp"
+#include "planner/facts/machine.hpp"
+#include "planner/facts/statistics.hpp"
 
 // One cost model per algorithm, each in its file: what the algorithm does, as a sum of terms (README.md says how a
 // model is written).

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/runtime/check.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 #include "tests/gpu/gpu_test.hpp"
 
 namespace skyrank::kernels::cuda {

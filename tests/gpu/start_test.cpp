@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 #include "tests/gpu/gpu_test.hpp"
 
 // When `device: auto` starts a GPU. A process starts it once, so each case has a process of its own.

@@ -12,7 +12,7 @@
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 #include "tests/gpu/gpu_test.hpp"
 
 namespace skyrank::kernels::cuda {

@@ -11,7 +11,7 @@
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/cost/models.hpp"
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 #include "planner/price_list.hpp"
 
 namespace skyrank::planner {

@@ -1,4 +1,4 @@
-#include "planner/statistics.hpp"
+#include "planner/sampling.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "planner/choose.hpp"
 #include "planner/cost/levels.hpp"
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/bench/data/data.hpp"
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 #include "tools/bench/measure.hpp"
 
 namespace skyrank::bench {

@@ -18,8 +18,8 @@
 #include "planner/cost/models.hpp"
 #include "tools/bench/floor.hpp"
 #include "tools/bench/judge.hpp"
+#include "tools/bench/look.hpp"
 #include "tools/bench/memory.hpp"
-#include "tools/bench/planner/look.hpp"
 #include "tools/bench/residence/residence.hpp"
 
 namespace skyrank::bench {

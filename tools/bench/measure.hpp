@@ -11,7 +11,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/registry.hpp"
 #include "tools/bench/data/data.hpp"
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 
 namespace skyrank::bench {
 

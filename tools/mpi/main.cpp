@@ -12,7 +12,7 @@
 
 #include "engine/text.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 #include "tools/mpi/commands.hpp"
 #include "tools/skyrank/terminal/console.hpp"
 #include "tools/skyrank/terminal/last_resort.hpp"

@@ -21,7 +21,7 @@
 #include "engine/text.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {

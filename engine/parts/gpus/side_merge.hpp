@@ -7,7 +7,7 @@
 #include <skyrank/partial.hpp>
 
 #include "engine/parts/states/query_state.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::exec {
 

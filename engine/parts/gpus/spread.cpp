@@ -10,7 +10,7 @@
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -22,7 +22,7 @@
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/transfers.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/skyline/team.hpp"
 
 namespace skyrank::exec {

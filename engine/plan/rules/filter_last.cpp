@@ -11,7 +11,7 @@
 #include "engine/plan/paths.hpp"
 #include "engine/plan/rules/early_cost.hpp"
 #include "planner/choose.hpp"
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {

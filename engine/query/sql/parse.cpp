@@ -6,7 +6,7 @@
 
 #include "engine/query/places.hpp"
 #include "engine/query/sql/statement.hpp"
-#include "engine/query/sql/words.hpp"
+#include "engine/query/sql_words.hpp"
 
 // Grammar rules bear lower-case names, as PEGTL's own do.
 // NOLINTBEGIN(readability-identifier-naming)

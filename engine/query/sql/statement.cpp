@@ -6,7 +6,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/functions.hpp"
-#include "engine/query/sql/words.hpp"
+#include "engine/query/sql_words.hpp"
 #include "engine/query/utf8.hpp"
 #include "engine/text.hpp"
 

@@ -5,7 +5,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/functions.hpp"
 #include "engine/query/sql/statement.hpp"
-#include "engine/query/sql/words.hpp"
+#include "engine/query/sql_words.hpp"
 
 // The part of SqlBuilder that makes preferences.
 namespace skyrank::query {

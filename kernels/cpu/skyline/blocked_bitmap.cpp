@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/padded_rows.hpp"
@@ -18,7 +19,6 @@
 #include "kernels/cpu/skyline/sweep_rows.hpp"
 #include "kernels/cpu/team.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // Skyline by bitmaps over blocks of candidates; our own design. Every dimension is cut at sampled quantiles into
 // levels. For a block of 512 candidates one 512-bit set per dimension and level says which of them are at or below

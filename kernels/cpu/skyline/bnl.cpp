@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/order.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
-#include "kernels/registry.hpp"
 
 // Block-nested-loops: every row is compared with a window of rows that nothing has dominated so far. It needs nothing
 // but a comparison of two rows, and so serves every order. Threads keep windows of their own over parts of the input;

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/cpu/parallel.hpp"
-#include "kernels/registry.hpp"
 
 // Row indices, samples and their quantiles. Exactness never depends on a sample: it only says where to cut.
 namespace skyrank::kernels::skyline {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/presorted.hpp"
-#include "kernels/registry.hpp"
 
 // Sort-first skyline: in an order in which no row comes before one that dominates it, a row that survives the window of
 // rows kept so far is in the skyline, and the window never loses a row.

@@ -3,12 +3,12 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // SkyAlign: a static grid at the quartiles of every dimension gives each row two masks, which settle most pairs of rows
 // without a dominance test.

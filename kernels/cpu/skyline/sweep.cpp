@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/skyline/blocked_bitmap.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 #include "kernels/cpu/skyline/sweep_rows.hpp"
-#include "kernels/registry.hpp"
 
 // Skylines of one, two and three columns by a sort and a sweep, whose time hardly depends on the size of the skyline.
 // Rows that are dominated by a strong one are dropped first, which leaves few rows to sort unless most are in the

@@ -1,5 +1,5 @@
+#include "kernels/common/algorithm.hpp"
 #include "kernels/cpu/topk/heap_per_thread.hpp"
-#include "kernels/registry.hpp"
 
 // A hand-written heap per thread. The new rank takes the root's place and sinks, one walk where the standard library's
 // pop and push make two, and nodes have four children, half the depth.

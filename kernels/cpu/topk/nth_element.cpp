@@ -1,10 +1,10 @@
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
-#include "kernels/registry.hpp"
 
 // std::nth_element over as many ranks at a time as fit in a buffer, of which the k best stay: linear in the number of
 // rows, and no more than a buffer of memory a thread.

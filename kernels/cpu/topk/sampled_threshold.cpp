@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/keys.hpp"
 #include "kernels/cpu/scratch.hpp"
@@ -13,7 +14,6 @@
 #include "kernels/cpu/topk/scan.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/cpu/topk/zones.hpp"
-#include "kernels/registry.hpp"
 
 // A bound taken from a sample, one pass that collects the ranks up to it, exact selection among these; our own design
 // after randomised selection. Exactness never depends on the sample: too few candidates raise the bound and repeat the

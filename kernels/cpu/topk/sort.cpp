@@ -1,9 +1,9 @@
 #include <memory>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/sort_ranks.hpp"
-#include "kernels/registry.hpp"
 
 // Sorts all rows and takes the first k.
 namespace skyrank::kernels::topk {

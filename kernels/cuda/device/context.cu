@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "kernels/cuda/devices/scope.hpp"
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/check.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

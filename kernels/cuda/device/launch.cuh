@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/cuda/device/check.hpp"
+#include "kernels/cuda/runtime/check.hpp"
 
 namespace skyrank::kernels::cuda {
 

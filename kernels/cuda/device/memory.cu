@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/cuda/device/check.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/check.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 // Device memory in stream order: what is freed may serve what the same stream does next, without waiting.
 namespace skyrank::kernels::cuda {

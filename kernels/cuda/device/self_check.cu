@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/stream.hpp"
+#include "kernels/cuda/runtime/check.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "kernels/cuda/device/check.hpp"
+#include "kernels/cuda/runtime/check.hpp"
 
 namespace skyrank::kernels::cuda {
 

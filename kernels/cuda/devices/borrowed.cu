@@ -6,7 +6,7 @@
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/map.cuh"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -15,7 +15,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
-#include "kernels/registry.hpp"
 
 // Skylines whose rows stay on the device, for those who know nothing of CUDA.
 namespace skyrank::kernels::cuda::skyline {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/run.hpp"
+#include "kernels/cuda/device/run.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 
 // Runs a skyline algorithm on a GPU: keys to the device, the algorithm, the answer back.

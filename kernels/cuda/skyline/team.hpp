@@ -6,7 +6,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 // The skyline of rows that are spread over several GPUs, found by all of them together: none finds a skyline of its
 // own rows first, which helps only where that leaves few of them. Plain C++: in a build without CUDA it is refused.

@@ -4,7 +4,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 // From the k least elements to the answer.
 namespace skyrank::kernels::cuda::topk {

@@ -4,7 +4,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/select.cuh"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 namespace skyrank::kernels::cuda::topk {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/common/noted_stages.hpp"
-#include "kernels/cuda/run.hpp"
+#include "kernels/cuda/device/run.hpp"
 
 namespace skyrank::kernels::cuda {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
 #include "tests/kernels/cuda/segments.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/registry.hpp"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/rank_bins.cuh"
 #include "tests/kernels/cuda/device_copies.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
+#include "kernels/cuda/topk/block/block_select.cuh"
 #include "tests/kernels/cuda/device_copies.hpp"
 
 // Selection by one block: every rank's element, of few and of many, whichever bits tell them apart.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "tests/kernels/cuda/device_copies.hpp"
 

@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/memory.hpp"
 #include "kernels/cuda/registry.hpp"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"

@@ -3,7 +3,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 
 namespace skyrank::bench {
 namespace {

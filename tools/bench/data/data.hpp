@@ -11,7 +11,7 @@
 #include <skyrank/table.hpp>
 
 #include "kernels/common/problem.hpp"
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 
 namespace skyrank::bench {
 

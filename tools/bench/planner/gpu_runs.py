@@ -18,7 +18,7 @@ import sys
 START = 40e-6
 GENERATED = ("correlated", "independent", "anticorrelated")
 WIDTHS = {"uint8": 1, "uint16": 2, "float32": 4, "uint32": 4, "float64": 8, "uint64": 8}
-GAMMA = (1, 0.5772, 0.9891, 0.9075, 0.9817, 0.9820, 0.9931)  # as in planner/estimate.cpp
+GAMMA = (1, 0.5772, 0.9891, 0.9075, 0.9817, 0.9820, 0.9931)  # as in planner/facts/estimate.cpp
 STATISTICS = ("selectivity", "distinct", "order", "ascending", "tied", "growth_sample", "dims", "drift", "survivors",
               "correlation")
 HEADER = ("algorithm,data,n,d,k,widths,ties,fused,memory,threads,sample,selectivity,distinct,order,ascending,tied,"
@@ -36,7 +36,7 @@ def skyline_of_whole_dims(n, d):
 
 
 def effective_dims(n, skyline):
-    """planner/estimate.cpp: at which independent rows have a skyline of that size."""
+    """planner/facts/estimate.cpp: at which independent rows have a skyline of that size."""
     def rows(dims):
         below = skyline_of_whole_dims(n, int(dims))
         part = dims - int(dims)

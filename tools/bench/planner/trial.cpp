@@ -27,8 +27,8 @@
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "tools/bench/data/data.hpp"
+#include "tools/bench/look.hpp"
 #include "tools/bench/planner/filters.hpp"
-#include "tools/bench/planner/look.hpp"
 #include "tools/bench/planner/quantile.hpp"
 
 namespace skyrank::bench {

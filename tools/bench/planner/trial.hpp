@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/calibration_runs.hpp"
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 
 // Runs of all algorithms on a grid of problems, each with what the planner would know of it: what cost models are
 // fitted to and judged by.

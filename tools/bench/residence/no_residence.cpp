@@ -1,5 +1,5 @@
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 #include "tools/bench/residence/residence.hpp"
 
 // Stands for residence.cu in a build without CUDA.

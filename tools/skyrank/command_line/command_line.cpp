@@ -5,7 +5,7 @@
 #include "kernels/common/problem.hpp"
 #include "tools/skyrank/answers/json.hpp"
 #include "tools/skyrank/answers/report.hpp"
-#include "tools/skyrank/command_line/arguments.hpp"
+#include "tools/skyrank/arguments/arguments.hpp"
 #include "tools/skyrank/reference/reference.hpp"
 #include "tools/skyrank/tables/batch_input.hpp"
 #include "tools/skyrank/terminal/last_resort.hpp"

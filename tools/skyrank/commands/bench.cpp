@@ -11,9 +11,9 @@
 #include "tools/bench/machine.hpp"
 #include "tools/bench/table.hpp"
 #include "tools/skyrank/answers/report.hpp"
-#include "tools/skyrank/command_line/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/text/words.hpp"
+#include "tools/skyrank/version/build_info.hpp"
 
 namespace skyrank::tools {
 namespace {

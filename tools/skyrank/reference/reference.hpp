@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/skyrank/command_line/arguments.hpp"
+#include "tools/skyrank/arguments/arguments.hpp"
 
 // The definition of the command line as plain data, and the texts that are made of it: scripts with which shells
 // complete command lines, and the manual page. They cannot differ from what the program takes.

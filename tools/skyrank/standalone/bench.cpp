@@ -2,8 +2,8 @@
 #include <exception>
 #include <new>
 
-#include "tools/skyrank/command_line/build_info.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/version/build_info.hpp"
 
 // `skyrank bench` and `skyrank algorithms` for machines where nothing is installed: without files of data, and so
 // without the libraries that read them.

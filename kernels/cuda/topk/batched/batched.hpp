@@ -5,7 +5,7 @@
 #include "kernels/common/host_device.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 // Many selections at once: the k least of each of several stretches of rows.
 namespace skyrank::kernels::cuda::topk {

@@ -6,9 +6,9 @@
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/segment_paths.hpp"
-#include "kernels/cuda/topk/block_select.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
-#include "kernels/cuda/topk/warp_sort.cuh"
+#include "kernels/cuda/topk/block/block_select.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
+#include "kernels/cuda/topk/block/warp_sort.cuh"
 
 // A warp a segment. A tile's keys are in registers; what is within the bound
 // is collected in shared memory. Where there is no room for all of it, a closer bound is searched, one that leaves the

@@ -8,7 +8,7 @@
 #include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/kernel/quotient.cuh"
 #include "kernels/cuda/device/kernel/scan.cuh"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 // The order of what a block has kept of a segment, all of it within a bound: in bins of equal width from a knot to the
 // bound, and some below the knot, each element is ranked among the few of its bin. The bins divide keys by their rows

@@ -7,9 +7,9 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
-#include "kernels/cuda/topk/block_spread_sort.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/cuda/topk/block/block_select.cuh"
+#include "kernels/cuda/topk/block/block_spread_sort.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 
 // A block a segment, for segments of any length. Elements within a bound, at first all, are kept in shared memory. When
 // there is no more room, the k-th least of those kept becomes the bound and the others go. Each warp reads tiles of its

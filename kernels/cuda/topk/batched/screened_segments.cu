@@ -11,8 +11,8 @@
 #include "kernels/cuda/topk/batched/order_of_kept.cuh"
 #include "kernels/cuda/topk/batched/segment_paths.hpp"
 #include "kernels/cuda/topk/batched/share_of_block.cuh"
-#include "kernels/cuda/topk/even_bins.cuh"
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/even_bins.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
 
 // A block a segment, for many wanted rows. A sample, 32 or 64 bytes at a place for each thread, gives a bound that
 // keeps a little more than k rows; one scan keeps what is within it, and that is put in order. Each lane copies keys of

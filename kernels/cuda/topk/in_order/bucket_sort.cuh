@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/block_spread_sort.cuh"
+#include "kernels/cuda/topk/block/block_spread_sort.cuh"
 #include "kernels/cuda/topk/in_order/list_part.cuh"
 #include "kernels/cuda/topk/in_order/policy.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
 #include "kernels/cuda/topk/in_order/order_plan.hpp"
 
 // The last part of a selection: of a list that holds the k least elements and others, those k in ascending order.

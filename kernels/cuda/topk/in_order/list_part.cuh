@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/topk/element.cuh"
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 
 // The input and the output of kernels that put a list in order.

@@ -6,13 +6,13 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/collector.cuh"
 #include "kernels/cuda/topk/sampled_threshold/look_ahead.cuh"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 
 // One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
 namespace skyrank::kernels::cuda::topk {

@@ -5,10 +5,10 @@
 #include <cstddef>
 
 #include "kernels/cuda/device/kernel/block.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/sampled_threshold/policy.hpp"
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 
 // Looks at tiles before the scan's threshold is known, while memory would be idle.
 namespace skyrank::kernels::cuda::topk {

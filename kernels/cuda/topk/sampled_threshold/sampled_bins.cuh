@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/topk/guess.cuh"
+#include "kernels/cuda/topk/block/guess.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/rank_bins.cuh"

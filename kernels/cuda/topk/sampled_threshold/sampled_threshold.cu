@@ -2,13 +2,13 @@
 #include <cstdint>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "kernels/cuda/topk/sampled_threshold/sampled_bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold.cuh"
 #include "kernels/cuda/topk/solve.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 
 // The best path: the keys are read once. A sample gives a threshold that a little more than k elements lie at or below;
 // one pass compares every key with it and keeps those elements; the k least of them are the answer (the idea of Monroe

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/column_scan.hpp"
-#include "kernels/common/parameters.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 

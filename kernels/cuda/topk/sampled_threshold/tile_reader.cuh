@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/registers.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 
 // How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
 // tile's loads are late by all that is done between two tiles.

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // BSkyTree: a skyline row, the pivot, parts the other rows by the dimensions in which they are not better than it, and
 // each part in turn is parted by a pivot of its own. Parts are settled in an order in which a part comes after all

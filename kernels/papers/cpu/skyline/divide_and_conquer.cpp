@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/dominance.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
-#include "kernels/registry.hpp"
 
 // Divide and conquer: the rows are divided at the median of the first dimension, the skylines of both halves are found
 // in the same way, and rows of the worse half that one of the better half dominates are dropped. To find these, both

@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/noted_cell_tests.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // Hybrid: rows come in blocks, sorted so that none is dominated by a later one. Phase 1 compares the rows of a block
 // with the skyline of earlier blocks, phase 2 with each other; both share out the rows among threads. The skyline is a

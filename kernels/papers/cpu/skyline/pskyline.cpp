@@ -4,13 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/dominance.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
-#include "kernels/registry.hpp"
 
 // PSkyline: the input is cut into parts of consecutive rows, one a thread. Each thread finds the skyline of its part
 // (SSkyline), then the skylines are merged one after the other, and all threads share each merge (PMerge).

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/common/rows.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/skyline/presorted.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // SaLSa: sort and limit. Rows come by ascending least coordinate, and the greatest coordinate of a row is a bound: rows
 // whose least coordinate is above it are dominated by that row. So the scan ends at the first row whose least

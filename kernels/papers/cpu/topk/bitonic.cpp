@@ -5,12 +5,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/cpu/vector_targets.hpp"
-#include "kernels/registry.hpp"
 
 // Bitonic top-k: blocks that stay in the first-level cache are sorted into runs of k by a bitonic network; then of two
 // runs the k smaller elements are kept, which are a bitonic sequence, sorted again by the network's last steps, and so

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cpu/topk/noted_clock.hpp"
-#include "kernels/registry.hpp"
 
 // Block-Max WAND of a query of one term: rows are the documents, in blocks, each with its best score (here the least
 // rank). Row after row is tested: if its block's best is better than the threshold, the worst of the k best so far, the

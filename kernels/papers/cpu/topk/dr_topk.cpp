@@ -3,13 +3,13 @@
 #include <mutex>
 #include <span>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/answer.hpp"
 #include "kernels/cpu/topk/selection.hpp"
 #include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cpu/topk/noted_clock.hpp"
-#include "kernels/registry.hpp"
 
 // Dr. Top-k on the CPU, for its counts of work, which do not depend on the device. The `beta` least elements of each
 // subrange of rows are its delegates; the k-th least of all delegates is a bound on the k-th least element. Only

@@ -1,7 +1,7 @@
 #include <queue>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/cpu/topk/heap_per_thread.hpp"
-#include "kernels/registry.hpp"
 
 // A std::priority_queue per thread.
 namespace skyrank::kernels::topk {

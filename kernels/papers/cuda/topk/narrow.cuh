@@ -8,8 +8,8 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/solve.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 #include "kernels/papers/cuda/topk/block_sums.cuh"
 
 // Selection by histograms, what radix select and bucket select share: the k-th least element is known to lie in an

@@ -6,8 +6,8 @@
 
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/solve.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 
 // Per-thread top-k (Shanbhag et al., SIGMOD 2018, sections 3.1 and 4.1, appendix A): every thread of a full device
 // keeps the k least of the elements that it reads, in a heap in shared memory or in a list in registers. Their lists

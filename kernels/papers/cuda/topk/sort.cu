@@ -1,8 +1,8 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/solve.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 #include "kernels/papers/cuda/topk/block_sums.cuh"
 
 // Sort all rows with CUB's radix sort and take the first k: the yardstick that a selection must beat (Shanbhag et al.,

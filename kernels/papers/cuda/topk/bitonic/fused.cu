@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "kernels/cuda/device/range.hpp"
+#include "kernels/cuda/device/run.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/expression/score_kind.cuh"
 #include "kernels/cuda/registry.hpp"
-#include "kernels/cuda/run.hpp"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/papers/cuda/topk/bitonic/bitonic.cuh"
 #include "kernels/papers/cuda/topk/bitonic/fused.cuh"

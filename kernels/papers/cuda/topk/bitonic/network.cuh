@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 #include "kernels/papers/cuda/topk/bitonic/steps.hpp"
 
 // Passes of a plan on a block's tile: device code of one thread, and of one block.

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 #include "kernels/papers/cuda/topk/bitonic/network.cuh"
 
 // The sources that the kernels of bitonic top-k read.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 // Delegates: the `kBeta` least elements of each subrange, ascending, side by side (Gaihre et al., SC 2021, sections
 // 4.3, 5.1, 5.3). Places that a short last subrange cannot fill hold kNoElement. An element holds its row and so its

@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/solve.cuh"
-#include "kernels/cuda/topk/tiles.cuh"
 #include "kernels/papers/cuda/stage_marks.hpp"
 #include "kernels/papers/cuda/topk/block_sums.cuh"
 #include "kernels/papers/cuda/topk/randomized_select/pivots.hpp"

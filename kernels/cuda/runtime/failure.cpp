@@ -1,4 +1,4 @@
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/scan.cuh"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 // Selection by one block: the digits of a radix select, most significant first, over elements that few enough passes of
 // one multiprocessor can read.

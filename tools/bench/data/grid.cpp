@@ -1,4 +1,4 @@
-#include "tools/bench/grid.hpp"
+#include "tools/bench/data/grid.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include <skyrank/engine.hpp>
 
 #include "datasets/generate/generate.hpp"
-#include "tools/skyrank/command_line/arguments.hpp"
-#include "tools/skyrank/command_line/build_info.hpp"
+#include "tools/skyrank/arguments/arguments.hpp"
+#include "tools/skyrank/version/build_info.hpp"
 
 namespace skyrank::tools {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
-#include "kernels/registry.hpp"
 
 // The parts of a run of any algorithm on a GPU.
 namespace skyrank::kernels::cuda {

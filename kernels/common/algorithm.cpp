@@ -1,4 +1,4 @@
-#include "kernels/common/parameters.hpp"
+#include "kernels/common/algorithm.hpp"
 
 #include <algorithm>
 #include <stdexcept>

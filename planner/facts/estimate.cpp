@@ -1,4 +1,4 @@
-#include "planner/estimate.hpp"
+#include "planner/facts/estimate.hpp"
 
 #include <algorithm>
 #include <cmath>

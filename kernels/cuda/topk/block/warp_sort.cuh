@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/device/kernel/block.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
+#include "kernels/cuda/topk/block/block_select.cuh"
 
 namespace skyrank::kernels::cuda::topk {
 

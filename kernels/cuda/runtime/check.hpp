@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/cuda/device/failure.hpp"
+#include "kernels/cuda/runtime/failure.hpp"
 
 namespace skyrank::kernels::cuda {
 

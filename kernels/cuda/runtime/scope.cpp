@@ -1,8 +1,8 @@
-#include "kernels/cuda/devices/scope.hpp"
+#include "kernels/cuda/runtime/scope.hpp"
 
 #include <utility>
 
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 
 namespace skyrank::kernels::cuda {
 namespace {

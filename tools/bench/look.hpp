@@ -7,7 +7,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "planner/choose.hpp"
-#include "planner/statistics.hpp"
+#include "planner/sampling.hpp"
 
 // Samples a problem for the statistics that a planner has of it.
 namespace skyrank::bench {

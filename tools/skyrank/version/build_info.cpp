@@ -1,4 +1,4 @@
-#include "tools/skyrank/command_line/build_info.hpp"
+#include "tools/skyrank/version/build_info.hpp"
 
 #include <skyrank/version.hpp>
 

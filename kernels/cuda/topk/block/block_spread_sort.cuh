@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/device/kernel/block_sort.cuh"
 #include "kernels/cuda/device/kernel/scan.cuh"
-#include "kernels/cuda/topk/element.cuh"
-#include "kernels/cuda/topk/even_bins.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
+#include "kernels/cuda/topk/block/even_bins.cuh"
 
 // A sort by one block of elements that lie close together, as those of a bucket do: their range is divided into bins of
 // equal width, about as many as there are elements, and each is ranked among the few of its bin. A network sorts

@@ -1,4 +1,4 @@
-#include "engine/query/sql/words.hpp"
+#include "engine/query/sql_words.hpp"
 
 #include <algorithm>
 #include <array>

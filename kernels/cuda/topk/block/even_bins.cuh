@@ -6,8 +6,8 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/scan.cuh"
-#include "kernels/cuda/topk/block_select.cuh"
-#include "kernels/cuda/topk/element.cuh"
+#include "kernels/cuda/topk/block/block_select.cuh"
+#include "kernels/cuda/topk/block/element.cuh"
 
 namespace skyrank::kernels::cuda::topk {
 

@@ -12,7 +12,7 @@
 #include "datasets/reader.hpp"
 #include "engine/query/duration.hpp"
 #include "engine/text.hpp"
-#include "tools/skyrank/command_line/arguments.hpp"
+#include "tools/skyrank/arguments/arguments.hpp"
 
 namespace skyrank::tools {
 namespace {

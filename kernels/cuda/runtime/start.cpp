@@ -1,4 +1,4 @@
-#include "kernels/cuda/start.hpp"
+#include "kernels/cuda/runtime/start.hpp"
 
 #include <atomic>
 #include <filesystem>

@@ -108,9 +108,10 @@ tidy() {
   }
 }
 
-# changed_files N: what the last N commits and the working tree changed in more than comments, as far as it is still there.
+# changed_files N: what the last N commits and the working tree changed in more than comments and the paths of headers, as
+# far as it is still there.
 changed_files() {
-  local -r code='^[[:space:]]*[^/[:space:]]'
+  local -r code='^[[:space:]]*([^/#[:space:]]|#[^i])'
   {
     git log --format=%H -n "$1" | git log --no-walk --stdin -G"$code" --format= --name-only
     git diff -G"$code" --name-only HEAD

@@ -57,12 +57,13 @@ try() {
   unmount "$root"
   rm -rf "$root"
   cp -a "$FRESH/$suite.bare" "$root"
-  trap 'unmount "$root"' RETURN
+  mounted=$root
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
   mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
   mkdir "$root/clone" && mount --bind "$ROOT" "$root/clone" && mount -o remount,ro,bind "$root/clone"
-  in_root "$root" "$user" "git -c safe.directory='*' clone -q /clone 'a clone'"
+  chroot "$root" git config --system safe.directory '*'  # the repository is of another user
+  in_root "$root" "$user" "git clone -q /clone 'a clone'"
   for command in "${commands[@]}"; do
     echo "fresh: $suite, $user: $command"
     in_root "$root" "$user" "cd 'a clone' && $command" || fail "$suite, $user: '$command' failed; the root is $root"
@@ -89,6 +90,8 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
+mounted=
+trap '[[ -z $mounted ]] || unmount "$mounted"' EXIT
 [[ $(id -u) == 0 ]] || fail "needs root, for debootstrap and chroot"
 command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
 [[ -n $mirror ]] || mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)

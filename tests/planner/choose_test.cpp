@@ -10,6 +10,7 @@
 #include "planner/cost/models.hpp"
 #include "planner/cuda_start.hpp"
 #include "planner/price_list.hpp"
+#include "planner/sampling.hpp"
 #include "tests/planner/cheapest.hpp"
 
 namespace skyrank::planner {

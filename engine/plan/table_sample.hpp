@@ -8,6 +8,7 @@
 #include "engine/query/bound.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/choose.hpp"
+#include "planner/sampling.hpp"
 
 // Samples a table's rows for a query. It costs about a hundredth of the query's predicted time, once for each table and
 // query: tables keep the result.

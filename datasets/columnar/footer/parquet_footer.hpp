@@ -4,6 +4,10 @@
 
 #include "datasets/input/columnar_file.hpp"
 
+namespace parquet {
+class FileMetaData;
+}
+
 // The footer of a Parquet file: its schema, and where the chunks of each row group lie. The library builds trees and
 // allocates by what it says, so all of its sizes and counts are held against each other and the size of the file first.
 namespace skyrank::datasets {

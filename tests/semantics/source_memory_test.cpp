@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/build.hpp"
+
 // Sources that do not fit the engine's limit of memory.
 namespace skyrank {
 namespace {
@@ -254,6 +256,7 @@ std::vector<Query> queries_of_every_kind() {
 }
 
 TEST_F(SourceMemory, ARaisedLimitRefusesNothingThatALowerOneAllows) {
+  if (tests::kSanitized) GTEST_SKIP() << "the release build has it, where its many runs take seconds";
   const MadeUnits source(8, 12'500);
   const Table table = source.read(all_of(source), std::vector<int>{0, 1, 2, 3}).table;
   for (const int threads : {1, 4}) {
@@ -283,6 +286,7 @@ TEST_F(SourceMemory, ARaisedLimitRefusesNothingThatALowerOneAllows) {
 }
 
 TEST_F(SourceMemory, ATimeLimitChangesNoPlan) {
+  if (tests::kSanitized) GTEST_SKIP() << "the release build has it, where its many runs take seconds";
   const RunOptions hour{.timeout = std::chrono::hours(1)};
   for (const std::size_t limit : {std::size_t{0}, 12 * kBytesOfUnit}) {
     const Engine engine({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = limit});

@@ -333,7 +333,7 @@ std::vector<std::vector<UnitValues>> ColumnarSource::read_parts(const std::vecto
   for (const int column : columns) fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
   std::vector<std::vector<UnitValues>> values(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
-  const std::stop_token stop = exec::current_stop();
+  const std::stop_token& stop = exec::current_stop();
   const auto read_part = [&](int i) {
     const exec::StopScope heard(stop);
     const auto part = static_cast<std::size_t>(i);
@@ -366,8 +366,8 @@ Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, int column) 
   const std::string& file = files_.front().name;
   const ValuesPtr normal = normal_values(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
-  const Column values = exec::with_traits(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0),
-                                          exec::traits_of(columns_.schema.column(name).data()));
+  Column values = exec::with_traits(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0),
+                                    exec::traits_of(columns_.schema.column(name).data()));
   if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;
   std::vector<RowId> places;
   std::int64_t begin = 0;

@@ -37,9 +37,9 @@ std::unique_ptr<arrow::util::Codec> make_codec(Compression compression, const st
 }
 
 std::shared_ptr<arrow::io::InputStream> make_stream(arrow::util::Codec& codec,
-                                                    std::shared_ptr<arrow::io::InputStream> bytes,
+                                                    const std::shared_ptr<arrow::io::InputStream>& bytes,
                                                     const std::string& name) {
-  auto stream = arrow::io::CompressedInputStream::Make(&codec, std::move(bytes));
+  auto stream = arrow::io::CompressedInputStream::Make(&codec, bytes);
   check(stream.status(), name, "decompression");
   return *std::move(stream);
 }

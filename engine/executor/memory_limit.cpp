@@ -59,9 +59,10 @@ Result answer_by_any_path(const EngineState& engine, const Query& query, const T
     return answer(engine, query, table, run, limits);
   } catch (const kernels::OverLimit& first) {
     kernels::OverLimit refused = first;  // of the most frugal path
-    constexpr double kLowest = 1 << 10;
+    constexpr std::size_t kLowest = 1 << 10;
     std::string tried = paths_for(engine, query, table, run, kAllMemory);
-    for (double room = static_cast<double>(engine.memory->limit()) / 2; room > kLowest; room /= 2) {
+    for (std::size_t bytes = engine.memory->limit() / 2; bytes > kLowest; bytes /= 2) {
+      const auto room = static_cast<double>(bytes);
       try {
         std::string paths = paths_for(engine, query, table, run, room);
         if (paths == tried) continue;
@@ -73,7 +74,7 @@ Result answer_by_any_path(const EngineState& engine, const Query& query, const T
         refused = over;
       }
     }
-    throw refused;
+    throw kernels::OverLimit(refused);
   }
 }
 

@@ -199,6 +199,7 @@ Value TreeBuilder::number(std::size_t offset, std::string_view text) const {
   const char* const end = text.data() + text.size();
   if (text.find_first_of(".eE") == std::string_view::npos) {
     std::uint64_t integer = 0;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the end is given
     if (std::from_chars(text.data(), end, integer).ec == std::errc()) {
       return std::in_range<std::int64_t>(integer) ? Value(static_cast<std::int64_t>(integer)) : Value(integer);
     }

@@ -1,8 +1,6 @@
 #include <skyrank/engine.hpp>
 
 #include <memory>
-#include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,24 +11,19 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
-#include "engine/executor/memory_limit.hpp"
+#include "engine/executor/run_whole.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
-#include "engine/parts/gpus/plan_parts.hpp"
 #include "engine/parts/gpus/spread.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/sources/source_run.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/plan/paths.hpp"
-#include "engine/plan/tree.hpp"
 #include "engine/query/bind/unknown_columns.hpp"
-#include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
-#include "engine/stop.hpp"
-#include "kernels/common/memory.hpp"
 
 // The path of a query:
 //   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
-// The engine's state binds and plans (executor/engine_state.hpp), the executor runs the plan (executor/executor.hpp).
+// It is bound here, once; a table is answered as a whole (executor/run_whole.hpp) or in parts on GPUs
+// (parts/gpus/by_gpus.hpp), a source by what it needs of it (parts/sources/source_run.hpp).
 namespace skyrank {
 
 Engine::Engine(EngineOptions options) {
@@ -52,40 +45,24 @@ std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, table)) return run(*named, table, options);
-  if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
-    return exec::answer_by_gpus(*this, *state_, query, table, options, *parts);
-  }
-  exec::Limits limits(query, options, state_->timer);
-  try {
-    return exec::guarded(query, limits, [&] {
-      const auto device = state_->gpu();
-      std::optional<Result> result;
-      state_->admission.run(limits.stop(), [&] {
-        const kernels::cuda::DeviceScope on_device(device);
-        const exec::KeyScope keyed(*state_, query, table, limits);
-        result = exec::answer_within_limit(*state_, keyed.query(), keyed.table(), options, limits);
-      });
-      return std::move(*result);
-    });
-  } catch (const exec::GpuMemoryError&) {
-    const auto parts = exec::smaller_parts(*state_, query, table);
-    if (!parts) throw;
-    return exec::answer_by_gpus(*this, *state_, query, table, options, *parts);
-  }
+  if (exec::has_key_expressions(query)) return exec::run_keyed(*state_, query, table, options);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    return exec::run_table(*state_, exec::bind_to(query, table), table, run);
+  });
 }
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return run(query, *table, options);
   if (const auto named = query::with_written_names(query, source.schema())) return run(*named, source, options);
-  const exec::CheckedSource checked(source);
-  if (const auto keyed = exec::with_key_columns(query, checked)) {
-    return exec::run_source(*this, *state_, keyed->query, *keyed->source, options);
-  }
-  return exec::run_source(*this, *state_, query, checked, options);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
+      return exec::run_source(*state_, exec::bind_to(asked, keyed.schema()), keyed, run);
+    });
+  });
 }
 
 Table Engine::pin(const Table& table, Pin when) const {
-  return exec::guarded({}, exec::Limits({}, {}, state_->timer), [&] {
+  return exec::guarded(exec::Limits(Query(), {}, state_->timer), [&] {
     exec::require_cuda(state_->gpus);
     if (state_->gpus.size() > 1) return exec::spread_over_gpus(*state_, table, when == Pin::now);
     const kernels::cuda::DeviceScope on_device(state_->gpu(0));
@@ -99,37 +76,20 @@ void Engine::check(const Query& query, const Table& table) const { explain(query
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, table)) return explain(*named, table, options);
-  if (const auto parts = exec::plan_gpu_parts(*state_, query, table, options)) {
-    return exec::explain_by_gpus(*this, *state_, query, table, options, *parts);
-  }
-  exec::Limits limits(query, options, state_->timer);
-  return exec::guarded(query, limits, [&] {
-    const auto device = state_->gpu();
-    std::optional<PlanNode> tree;
-    state_->admission.run(limits.stop(), [&] {
-      const kernels::cuda::DeviceScope on_device(device);
-      limits.phase = "planning";
-      const std::stop_token stop = limits.stop();
-      const exec::StopScope stops(stop);
-      exec::check(stop);
-      const kernels::AccountScope counted(state_->memory.get());
-      const exec::KeyScope keyed(*state_, query, table, limits);
-      exec::PhysicalPlan plan = state_->plan(keyed.query(), keyed.table(), options);
-      exec::choose_paths(plan);
-      tree = exec::tree(plan);
-    });
-    return std::move(*tree);
+  if (exec::has_key_expressions(query)) return exec::explain_keyed(*state_, query, table, options);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    return exec::explain_table(*state_, exec::bind_to(query, table), table, run);
   });
 }
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
   if (const auto named = query::with_written_names(query, source.schema())) return explain(*named, source, options);
-  const exec::CheckedSource checked(source);
-  if (const auto keyed = exec::with_key_columns(query, checked)) {
-    return exec::explain_source(*this, *state_, keyed->query, *keyed->source, options);
-  }
-  return exec::explain_source(*this, *state_, query, checked, options);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
+      return exec::explain_source(*state_, exec::bind_to(asked, keyed.schema()), keyed, run);
+    });
+  });
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {

@@ -14,8 +14,8 @@
 
 namespace skyrank::exec {
 
-Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run, Limits& limits,
-              double room) {
+Result answer(const EngineState& engine, const query::BoundQuery& query, const Table& table, const RunOptions& run,
+              Limits& limits, double room) {
   limits.phase = "planning";
   const kernels::cuda::DeviceScope on_device(engine.gpu());
   const std::stop_token stop = limits.stop();

@@ -9,7 +9,7 @@ namespace skyrank::exec {
 
 /// Plans and runs a query, by paths for `room` bytes of memory. Throws what the layers below throw; `guarded` makes
 /// public errors of it.
-Result answer(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run, Limits& limits,
-              double room = kAllMemory);
+Result answer(const EngineState& engine, const query::BoundQuery& query, const Table& table, const RunOptions& run,
+              Limits& limits, double room = kAllMemory);
 
 }  // namespace skyrank::exec

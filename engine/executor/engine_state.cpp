@@ -87,25 +87,23 @@ double EngineState::gpu_bytes(const kernels::cuda::SelectedDevice& device) const
   return std::min(device_bytes(device.ordinal), static_cast<double>(device.memory_limit));
 }
 
-PhysicalPlan EngineState::plan(const Query& query, const Table& table, const RunOptions& run, double room) const {
+PhysicalPlan EngineState::plan(const query::BoundQuery& query, const Table& table, const RunOptions& run,
+                               double room) const {
   const kernels::cuda::DeviceScope on_device(gpu());
-  query::refuse_unsupported(query, table.unsupported());
-  const query::BoundQuery bound = query::bind(query, query::schema_of(table));
-  check_forced(query);
-  const Rules allowed = without(rules, bound.path.without, bound.path.locations, query.location());
-  const DeviceChoice device = bound.path.device == DeviceChoice::automatic ? options.device : bound.path.device;
+  const Rules allowed = rules_of(query);
+  const DeviceChoice device = device_of(query);
   const int queries = 1 + std::max(0, run.later_queries);
   const double start = planner::cuda_start_seconds(kernels::cuda::started(), price_list());
   const auto plan_with = [&](bool with_cuda) {
     const planner::Constraints constraints{device_constraint(device, with_cuda),
-                                           bound.path.algorithms,
-                                           {bound.path.parameters.begin(), bound.path.parameters.end()}};
+                                           query.path.algorithms,
+                                           {query.path.parameters.begin(), query.path.parameters.end()}};
     planner::Machine machine = this->machine(with_cuda);
     machine.cuda_start = start / queries;
     machine.host_bytes = std::min(machine.host_bytes, room);
-    return make_plan(bound, table, query.from(), constraints, machine, allowed, options.share_columns ? queries : 0);
+    return make_plan(query, table, constraints, machine, allowed, options.share_columns ? queries : 0);
   };
-  const bool trivial = table.num_rows() < kTrivialRows && bound.path.algorithms.empty();
+  const bool trivial = table.num_rows() < kTrivialRows && query.path.algorithms.empty();
   const GpuUse gpu = gpu_use(device, allowed, [&] { return !trivial && uses_gpu(plan_with(true)); });
   PhysicalPlan made = plan_with(gpu == GpuUse::possible);
   made.operators.gather.note = device_note(device, gpu, start);
@@ -126,13 +124,12 @@ GpuUse EngineState::gpu_use(DeviceChoice device, const Rules& allowed, const std
   return GpuUse::possible;
 }
 
-Rules EngineState::rules_of(const Query& query) const {
-  return without(rules, query.using_path().without, query.using_path().locations, query.location());
+Rules EngineState::rules_of(const query::BoundQuery& query) const {
+  return without(rules, query.path.without, query.path.locations, query.location);
 }
 
-DeviceChoice EngineState::device_of(const Query& query) const {
-  const DeviceChoice device = query.using_path().device;
-  return device == DeviceChoice::automatic ? options.device : device;
+DeviceChoice EngineState::device_of(const query::BoundQuery& query) const {
+  return query.path.device == DeviceChoice::automatic ? options.device : query.path.device;
 }
 
 bool EngineState::uses_gpu_now(DeviceChoice device) const {

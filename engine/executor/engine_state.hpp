@@ -7,7 +7,10 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <skyrank/engine.hpp>
@@ -16,8 +19,10 @@
 #include "engine/plan/devices.hpp"
 #include "engine/plan/physical_plan.hpp"
 #include "engine/plan/rules.hpp"
+#include "engine/query/bound.hpp"
 #include "engine/runtime/admission.hpp"
 #include "engine/runtime/timer.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/runtime/scope.hpp"
@@ -36,15 +41,30 @@ struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);
 
-  /// Binds and plans a query, for `explain` and for `run` alike: bind -> logical plan -> physical plan, whose kernels
-  /// still have to get their paths. Paths are chosen as if no more than `room` bytes of memory were left.
-  PhysicalPlan plan(const Query& query, const Table& table, const RunOptions& run = {}, double room = kAllMemory) const;
+  /// Plans a query, for `explain` and for `run` alike; the kernels still have to get their paths. Paths are chosen as
+  /// if no more than `room` bytes of memory were left.
+  PhysicalPlan plan(const query::BoundQuery& query, const Table& table, const RunOptions& run = {},
+                    double room = kAllMemory) const;
+
+  /// Does work on the engine's threads and on the GPU that work of this thread goes to, and returns what it returns.
+  /// Throws what it throws, and kernels::Cancelled where the stop comes before it begins.
+  template <class F>
+  auto on_threads(const std::stop_token& stop, const F& work) const {
+    const kernels::cuda::SelectedDevice device = gpu();
+    std::optional<std::invoke_result_t<F>> value;
+    admission.run(stop, [&] {
+      const kernels::cuda::DeviceScope on_device(device);
+      const StopScope heard(stop);
+      value.emplace(work());
+    });
+    return std::move(*value);
+  }
 
   /// Returns the rules that a query may use.
-  Rules rules_of(const Query& query) const;
+  Rules rules_of(const query::BoundQuery& query) const;
 
   /// Returns the device of a query: its own choice, or else the engine's.
-  DeviceChoice device_of(const Query& query) const;
+  DeviceChoice device_of(const query::BoundQuery& query) const;
 
   /// Returns true if planning for this device considers paths on a GPU for certain, without starting its driver.
   bool uses_gpu_now(DeviceChoice device) const;

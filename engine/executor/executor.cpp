@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/executor/shortcuts.hpp"
 #include "engine/executor/skyline_stage.hpp"
 #include "engine/executor/stages.hpp"
+#include "engine/executor/strategies.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 
 namespace skyrank::exec {
@@ -37,14 +37,15 @@ Result run_stages(Execution& execution, const Table& input) {
     const std::int64_t n = rows.size();
     return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(*positions));
   }
-  std::optional<Segments> split;
-  if (auto positions = rank_partitions(execution, source, rows, split)) {
+  PartitionedRows partitioned = rank_partitions(execution, source, rows);
+  if (partitioned.ranked) {
     const std::int64_t n = rows.size();
-    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(*positions));
+    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(partitioned.ranked));
   }
-  Segments segments = partition_rows(execution, source, rows, std::move(split));
+  Segments segments = partition_rows(execution, source, rows, std::move(partitioned.split));
   const Candidates candidates =
-      filter_last(execution, source, prefer(execution, source, std::move(rows), std::move(segments)));
+      filter_last(execution, source,
+                  prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share));
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 

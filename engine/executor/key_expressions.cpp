@@ -14,7 +14,6 @@
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/row_error.hpp"
-#include "engine/stop.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::exec {
@@ -345,13 +344,9 @@ KeyedQuery with_key_columns(const Query& query, const Table& table) {
   return {keys.query(), Table(std::move(columns)).with_unsupported(table.unsupported())};
 }
 
-KeyScope::KeyScope(const EngineState& engine, const Query& query, const Table& table, const Limits& limits)
-    : query_(query), table_(table) {
-  if (!has_key_expressions(query)) return;
+KeyScope::KeyScope(const EngineState& engine, const Query& query, const Table& table) {
   const kernels::AccountScope counted(engine.memory.get());
   memory_.emplace();
-  const std::stop_token stop = limits.stop();
-  const StopScope stops(stop);
   keyed_ = with_key_columns(query, table);
 }
 

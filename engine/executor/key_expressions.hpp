@@ -10,7 +10,6 @@
 #include <skyrank/table.hpp>
 
 #include "engine/executor/engine_state.hpp"
-#include "engine/executor/limits.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -42,14 +41,12 @@ KeyedQuery with_key_columns(const Query& query, const Table& table);
 /// A query and its table with columns as keys, whose memory counts on the engine's account until the scope ends.
 class KeyScope {
  public:
-  KeyScope(const EngineState& engine, const Query& query, const Table& table, const Limits& limits);
+  KeyScope(const EngineState& engine, const Query& query, const Table& table);
 
-  const Query& query() const { return keyed_ ? keyed_->query : query_; }
-  const Table& table() const { return keyed_ ? keyed_->table : table_; }
+  const Query& query() const { return keyed_->query; }
+  const Table& table() const { return keyed_->table; }
 
  private:
-  const Query& query_;
-  const Table& table_;
   std::optional<QueryMemory> memory_;
   std::optional<KeyedQuery> keyed_;
 };
@@ -61,5 +58,12 @@ struct KeyedSource {
   std::unique_ptr<const Source> source;
 };
 std::optional<KeyedSource> with_key_columns(const Query& query, const Source& source);
+
+/// Calls f(query, source) with columns as keys.
+template <class F>
+auto with_keys(const Query& query, const Source& source, const F& f) {
+  const std::optional<KeyedSource> keyed = with_key_columns(query, source);
+  return keyed ? f(keyed->query, *keyed->source) : f(query, source);
+}
 
 }  // namespace skyrank::exec

@@ -22,24 +22,33 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
 }  // namespace
 
 Limits::Limits(const Query& query, const RunOptions& options, Timer& timer)
-    : timeout_(time_limit(query, options)),
-      caller_(options.stop),
+    : Limits(query.name(), query.location(), time_limit(query, options), options.stop, timer) {}
+
+Limits::Limits(const query::BoundQuery& query, const RunOptions& options, Timer& timer)
+    : Limits(query.name, query.location, options.timeout, options.stop, timer) {}
+
+Limits::Limits(std::string name, Location location, std::optional<std::chrono::milliseconds> timeout,
+               std::stop_token caller, Timer& timer)
+    : name_(std::move(name)),
+      location_(std::move(location)),
+      timeout_(timeout),
+      caller_(std::move(caller)),
       own_phase_("waiting for the engine's threads"),
       phase(whole == nullptr ? own_phase_ : whole->phase) {
   if (!timeout_) return;
   timeout_ = std::min(*timeout_, kMaxLimit);
-  if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", query.location());
+  if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", location_);
   source_ = std::stop_source();
   forward_.emplace(caller_, [this] { source_.request_stop(); });
   alarm_.emplace(timer, Timer::Clock::now() + *timeout_, source_);
 }
 
-void Limits::fail(const Query& query) const {
-  if (caller_.stop_requested() || !timeout_) throw CancelledError("the query was cancelled", query.location());
-  const std::string name = query.name().empty() ? "" : " '" + query.name() + "'";
+void Limits::fail() const {
+  if (caller_.stop_requested() || !timeout_) throw CancelledError("the query was cancelled", location_);
+  const std::string name = name_.empty() ? "" : " '" + name_ + "'";
   throw TimeoutError(
       "the query" + name + " took longer than its time limit of " + to_string(*timeout_) + ", and was at: " + phase,
-      query.location());
+      location_);
 }
 
 Limits::Scope::Scope(Limits& limits) : stop_(limits.stop()), heard_(stop_), before_(std::exchange(whole, &limits)) {}

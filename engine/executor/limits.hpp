@@ -10,6 +10,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
+#include "engine/query/bound.hpp"
 #include "engine/runtime/timer.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
@@ -23,6 +24,8 @@ class Limits {
  public:
   /// Throws QueryError for a time limit below 1 ms.
   Limits(const Query& query, const RunOptions& options, Timer& timer);
+  /// The time limit is that of the options alone.
+  Limits(const query::BoundQuery& query, const RunOptions& options, Timer& timer);
   Limits(const Limits&) = delete;
   Limits& operator=(const Limits&) = delete;
 
@@ -32,8 +35,11 @@ class Limits {
   /// Returns true once the time is over and the caller has not requested a stop.
   bool is_time_over() const { return timeout_ && !caller_.stop_requested() && source_.stop_requested(); }
 
+  /// Returns the place of the query, for messages.
+  const Location& location() const { return location_; }
+
   /// Throws for a query that was stopped.
-  [[noreturn]] void fail(const Query& query) const;
+  [[noreturn]] void fail() const;
 
   /// While it lives, the loops and readers of this thread hear the stop, and queries that are a part of the limited one
   /// name their phases as its own.
@@ -51,6 +57,11 @@ class Limits {
   };
 
  private:
+  Limits(std::string name, Location location, std::optional<std::chrono::milliseconds> timeout, std::stop_token caller,
+         Timer& timer);
+
+  const std::string name_;  // of the query
+  const Location location_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::stop_token caller_;
   std::stop_source source_{std::nostopstate};
@@ -70,37 +81,35 @@ class GpuMemoryError : public ResourceError {
 
 /// Turns what may come out of the layers below into the errors of the public API.
 template <class F>
-auto guarded(const Query& query, const Limits& limits, const F& f) {
+auto guarded(const Limits& limits, const F& f) {
   try {
     return f();
   } catch (const planner::NoPath& none) {
-    throw BindError(none.reason, query.location());
+    throw BindError(none.reason, limits.location());
   } catch (const kernels::Cancelled&) {
-    limits.fail(query);
+    limits.fail();
   } catch (const CancelledError&) {  // of a part, or of a reader
-    if (limits.is_time_over()) limits.fail(query);
+    if (limits.is_time_over()) limits.fail();
     throw;
   } catch (const kernels::cuda::OutOfMemory& failure) {
-    throw GpuMemoryError(failure.what(), query.location());
+    throw GpuMemoryError(failure.what(), limits.location());
   } catch (const kernels::cuda::Failure& failure) {
-    throw DeviceError(failure.what(), query.location());
+    throw DeviceError(failure.what(), limits.location());
   } catch (const std::bad_alloc&) {
-    throw ResourceError("out of memory while answering the query", query.location());
+    throw ResourceError("out of memory while answering the query", limits.location());
   }
 }
 
-/// Calls f(query, options, limits) for a query that runs in parts: each part gets the query and the options without a
-/// time limit, and with a token that stops when the time of the whole query is over.
-template <class F>
-auto limited_as_a_whole(const Query& query, const RunOptions& options, Timer& timer, const F& f) {
+/// Calls f(options, limits) for a query or a bound query: whatever is a part of it gets the options without a time
+/// limit, and with a token that stops when the time of the whole query is over.
+template <class AnyQuery, class F>
+auto limited_as_a_whole(const AnyQuery& query, const RunOptions& options, Timer& timer, const F& f) {
   Limits limits(query, options, timer);
   const Limits::Scope scope(limits);
-  Query part = query;
-  part.timeout(std::nullopt);
   RunOptions part_options = options;
   part_options.stop = limits.stop();
   part_options.timeout.reset();
-  return guarded(query, limits, [&] { return f(part, part_options, limits); });
+  return guarded(limits, [&] { return f(part_options, limits); });
 }
 
 }  // namespace skyrank::exec

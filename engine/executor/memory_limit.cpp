@@ -21,7 +21,7 @@ namespace skyrank::exec {
 namespace {
 
 /// Returns about how many bytes a query takes beside its table, as its plan expects.
-double expected_bytes(const EngineState& engine, const Query& query, const Table& table) {
+double expected_bytes(const EngineState& engine, const query::BoundQuery& query, const Table& table) {
   const kernels::AccountScope uncounted(nullptr);
   const QueryMemory uncounted_columns;
   PhysicalPlan planned = engine.plan(query, table);
@@ -42,8 +42,8 @@ std::string over_limit(const kernels::OverLimit& over, std::size_t before) {
 }
 
 /// Names the algorithms of a plan for `room` bytes, as far as they can be told before it runs. Throws planner::NoPath.
-std::string paths_for(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
-                      double room) {
+std::string paths_for(const EngineState& engine, const query::BoundQuery& query, const Table& table,
+                      const RunOptions& run, double room) {
   PhysicalPlan planned = engine.plan(query, table, run, room);
   choose_paths(planned);
   std::string names = std::to_string(static_cast<int>(planned.strategy));
@@ -53,8 +53,8 @@ std::string paths_for(const EngineState& engine, const Query& query, const Table
 
 /// Answers a query, by paths for ever less memory where those for more were refused: the planner's predictions are no
 /// promises, and a query must not fail within a limit because it would have been planned otherwise within a lower one.
-Result answer_by_any_path(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
-                          Limits& limits) {
+Result answer_by_any_path(const EngineState& engine, const query::BoundQuery& query, const Table& table,
+                          const RunOptions& run, Limits& limits) {
   try {
     return answer(engine, query, table, run, limits);
   } catch (const kernels::OverLimit& first) {
@@ -85,8 +85,8 @@ std::string words_of_bytes(double bytes) {
   return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
 }
 
-Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
-                           Limits& limits) {
+Result answer_within_limit(const EngineState& engine, const query::BoundQuery& query, const Table& table,
+                           const RunOptions& run, Limits& limits) {
   const std::size_t before = engine.memory->used();
   try {
     const kernels::AccountScope counted(engine.memory.get());
@@ -98,11 +98,11 @@ Result answer_within_limit(const EngineState& engine, const Query& query, const 
     }
     return answer_by_any_path(engine, query, table, run, limits);
   } catch (const kernels::OverLimit& over) {
-    throw ResourceError(over_limit(over, before), query.location());
+    throw ResourceError(over_limit(over, before), query.location);
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while answering the query, which is expected to need about " +
                             words_of_bytes(expected_bytes(engine, query, table)) + " beside its table",
-                        query.location());
+                        query.location);
   }
 }
 

@@ -11,8 +11,8 @@ namespace skyrank::exec {
 
 /// Answers a query within the engine's limit of memory. Throws ResourceError that says what the query needed when it
 /// was refused more.
-Result answer_within_limit(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run,
-                           Limits& limits);
+Result answer_within_limit(const EngineState& engine, const query::BoundQuery& query, const Table& table,
+                           const RunOptions& run, Limits& limits);
 
 /// Bytes in a unit that people read, rounded up: "0.1 kB", "12.5 MB".
 std::string words_of_bytes(double bytes);

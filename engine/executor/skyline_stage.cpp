@@ -71,23 +71,23 @@ bool keeps_rows_there(const Execution& execution, const SkylineKeys& keys, const
 
 /// The predicted time of all levels, in place of that of the first. What was done is told in place of what was
 /// expected.
-void price_all_levels(const Execution& execution, PathDescription& path, std::int64_t n) {
-  const kernels::SkylineShape shape = shape_of(execution.plan.preference->steps[0], kernels::KeyWidth::bytes4, n);
+void price_all_levels(const PhysicalPlan& plan, PathDescription& path, std::int64_t n,
+                      const planner::Statistics& statistics) {
+  const kernels::SkylineShape shape = shape_of(plan.preference->steps[0], kernels::KeyWidth::bytes4, n);
   const std::string reason = path.reason;
-  price_levels(path, execution.plan, static_cast<double>(n),
-               planner::skyline_rows(shape, execution.context.preference));
+  price_levels(path, plan, static_cast<double>(n), planner::skyline_rows(shape, statistics));
   path.reason = reason;
 }
 
 void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& keys, const StepReports& reports,
-                const Segments& segments, double stage_ms) {
+                const Segments& segments, double stage_ms, const planner::Statistics& statistics) {
   double sum = 0;
   for (const Report& report : reports) sum += report.ms;
   std::int64_t n = largest(segments);
   for (std::size_t s = 0; s < reports.size(); ++s) {
     const Operator& step = execution.plan.operators.skyline[s];
     PathDescription path = describe_path(solver.path(s, keys.steps[s].width, n));
-    if (s == 0) price_all_levels(execution, path, n);
+    if (s == 0) price_all_levels(execution.plan, path, n, statistics);
     price_repeated(path, partitions_to_solve(segments), execution.context.machine.threads);
     execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
@@ -107,17 +107,17 @@ void note_levels(Execution& execution, const LowerLevels& lower, const AtOnce& a
 
 }  // namespace
 
-Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments) {
+Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments,
+                  const ExecutionContext& context, KeyShare* share) {
   Candidates all{std::move(rows), std::move(segments)};
   if (!execution.plan.preference) return all;
   const Operators& operators = execution.plan.operators;
   const SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
-    SkylineKeys made =
-        make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), &execution.share);
+    SkylineKeys made = make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), share);
     return all.segments.order.empty() ? made : take(made, all.segments.order);
   });
   execution.record.of(*operators.skyline_keys).rows = keys.n;
-  SkylineSolver solver(*execution.plan.preference, execution.context, largest(all.segments));
+  SkylineSolver solver(*execution.plan.preference, context, largest(all.segments));
   StepReports reports(solver.num_steps());
   const Operator& last = operators.skyline.back();
   LowerLevels lower;
@@ -134,7 +134,7 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
     at_once = best.at_once;
     return narrow(all, std::move(best));
   });
-  book_steps(execution, solver, keys, reports, all.segments, *execution.record.of(last).ms);
+  book_steps(execution, solver, keys, reports, all.segments, *execution.record.of(last).ms, context.preference);
   note_levels(execution, lower, at_once, all.segments);
   execution.record.of(last).rows = kept.rows.size();
   return kept;

@@ -98,8 +98,8 @@ RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowS
   if (!execution.plan.operators.missing) return rows;
   const Operator& op = *execution.plan.operators.missing;
   rows = timed(execution, execution.timing.filter_ms, op, [&] {
-    return RowSet::listed(apply_missing_rules(value_expressions(execution.plan), source.table, rows.view(),
-                                              query.nan_rule, query.null_rule));
+    return RowSet::listed(
+        apply_missing_rules(value_expressions(query), source.table, rows.view(), query.nan_rule, query.null_rule));
   });
   execution.record.of(op).rows = rows.size();
   return rows;
@@ -117,9 +117,8 @@ RowSlots number_partitions(Execution& execution, const SourceTable& source, cons
 
 }  // namespace
 
-std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
-                                                    std::optional<Segments>& segments) {
-  if (!execution.plan.partition_top_k) return std::nullopt;
+PartitionedRows rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows) {
+  if (!execution.plan.partition_top_k) return {};
   const BoundQuery& query = execution.query();
   const Operators& operators = execution.plan.operators;
   const Window window = window_of(query);
@@ -128,16 +127,15 @@ std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const 
                                [&] { return number_partitions(execution, source, view); });
   if (!keeps_best_in_memory(window, slots.count(), rows.size())) {
     execution.record.rules.left_out(Rule::partition_top_k, "there are too many partitions for the rows");
-    segments = timed(execution, execution.timing.filter_ms, *operators.partition,
-                     [&] { return segments_of(classify(slots)); });
-    return std::nullopt;
+    return {.split = timed(execution, execution.timing.filter_ms, *operators.partition,
+                           [&] { return segments_of(classify(slots)); })};
   }
   const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
     return make_rank_keys(query.ranking, source.table, rows, packs_ranking(execution.plan), nullptr, &execution.share);
   });
   if (keys.size() > 1) {
     execution.record.rules.left_out(Rule::partition_top_k, "the ranking needs several keys");
-    return std::nullopt;
+    return {};
   }
   PartitionAnswer answer = timed(execution, execution.timing.compute_ms, *operators.order,
                                  [&] { return best_of_partitions(slots, keys.front().column, window); });
@@ -149,20 +147,20 @@ std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const 
   report.work.bytes_read =
       static_cast<std::uint64_t>(rows.size()) * static_cast<std::uint64_t>(keys.front().column.width);
   book(execution, *operators.order, report);
-  return std::move(answer.positions);
+  return {.ranked = std::move(answer.positions)};
 }
 
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
-                        std::optional<Segments> segments) {
+                        std::optional<Segments> split) {
   if (!execution.plan.operators.partition) return one_segment(rows.size());
   const Operator& op = *execution.plan.operators.partition;
-  if (!segments) {
-    segments = timed(execution, execution.timing.filter_ms, op,
-                     [&] { return segments_of(classify(number_partitions(execution, source, rows.view()))); });
+  if (!split) {
+    split = timed(execution, execution.timing.filter_ms, op,
+                  [&] { return segments_of(classify(number_partitions(execution, source, rows.view()))); });
   }
   execution.record.of(op).rows = rows.size();
-  execution.record.of(op).partitions = segments->count();
-  return std::move(*segments);
+  execution.record.of(op).partitions = split->count();
+  return std::move(*split);
 }
 
 namespace {

@@ -41,20 +41,24 @@ SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows);
 /// Returns the rows that `nan` and `nulls` leave.
 RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowSet rows);
 
-/// Ranks the best rows of each partition in one pass. Returns positions in the order of the answer, or nothing where
-/// the plan does not ask for this, or there are too many partitions or keys. With too many partitions it has split the
-/// rows already, and leaves that in `segments`.
-std::optional<Vector<std::int64_t>> rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows,
-                                                    std::optional<Segments>& segments);
+/// The rows of partitions, ranked in one pass or else only split.
+struct PartitionedRows {
+  std::optional<Vector<std::int64_t>> ranked = std::nullopt;  ///< positions in the order of the answer
+  std::optional<Segments> split = std::nullopt;               ///< too many partitions to rank them so
+};
+
+/// Ranks the best rows of each partition in one pass. Returns neither where the plan does not ask for this, or the
+/// ranking needs several keys.
+PartitionedRows rank_partitions(Execution& execution, const SourceTable& source, const RowSet& rows);
 
 /// Ranks partitions that the device makes. Returns positions in the order of the answer, or nothing where the plan does
 /// not ask for this, or the device cannot.
 std::optional<Vector<std::int64_t>> rank_partitions_on_device(Execution& execution, const SourceTable& source,
                                                               const RowSet& rows);
 
-/// Splits the rows into segments that are answered independently; returns `segments` if they are split already.
+/// Splits the rows into segments that are answered independently; returns `split` if they are split already.
 Segments partition_rows(Execution& execution, const SourceTable& source, const RowSet& rows,
-                        std::optional<Segments> segments);
+                        std::optional<Segments> split);
 
 /// Returns positions in the order of the answer, or nothing if the answer is all candidates in their own order.
 std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable& source, const Candidates& candidates);

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,29 +7,22 @@
 
 #include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
+#include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/checked_source.hpp"
-#include "engine/parts/sources/prune.hpp"
+#include "engine/parts/sources/source_run.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
-#include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/global_rows.hpp"
-#include "engine/parts/states/partial_answer.hpp"
+#include "engine/parts/states/query_state.hpp"
 #include "engine/parts/states/state_kind.hpp"
 #include "engine/parts/states/unite.hpp"
+#include "engine/plan/forced_path.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank {
 namespace {
-
-void check_place(const Query& query, std::int64_t rows, RowId first_row) {
-  if (first_row >= 0 && first_row <= std::numeric_limits<RowId>::max() - rows) return;
-  throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +
-                      "; rows count from 0 to 9223372036854775806",
-                  query.location());
-}
 
 /// Returns the query to which a partial answer belongs: the keys whose texts are names of columns are these columns.
 Query query_of(const Partial& partial, const Query& query) {
@@ -49,10 +40,30 @@ Partial as_answer_of(const Query& query, const Partial& partial) {
   return {fingerprint_of(query), partial.covers(), partial.rows(), partial.columns()};
 }
 
-/// Returns the units that may have rows for which the query's condition is true.
-std::vector<std::size_t> units_to_read(const query::BoundQuery& bound, const Source& source) {
-  if (!bound.condition) return exec::all_units(source);
-  return exec::UnitPruner(source).units_with(*bound.condition).units;
+/// Returns how the states of a query run over tables of a schema; `asked` is the query with columns as keys.
+exec::StateSteps steps_of(const exec::EngineState& state, const Query& asked, const Query& query, const Table& schema,
+                          const RunOptions& options) {
+  return {.engine = state,
+          .query = query::bind(asked, query::schema_of(schema)),
+          .options = options,
+          .run = exec::run_table,
+          .fingerprint = fingerprint_of(query)};
+}
+
+/// Calls f(kind, all) for partial answers of a query that come from outside, and the kind of its states.
+template <class F>
+auto with_states(const exec::EngineState& state, const Query& query, const std::vector<Partial>& partials,
+                 const RunOptions& options, const F& f) {
+  return exec::limited_as_a_whole(query, options, state.timer, [&](const RunOptions& run, auto&) {
+    return exec::with_counted_copies(state, query.location(), [&] {
+      const Query owner = query_of(partials, query);
+      const exec::United all = exec::unite_checked(owner, partials);
+      const Query named = exec::with_state_names(owner, all.state.columns);
+      const query::BoundQuery bound = query::bind(named, query::schema_of(all.state.columns));
+      const exec::StateContext context{state, bound, run, exec::run_table};
+      return f(*exec::kind_of(context), all);
+    });
+  });
 }
 
 }  // namespace
@@ -63,7 +74,7 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   query.validate();
   const Query owner = query_of(partial, query);
   exec::check_fingerprint(owner, fingerprint_of(owner), partial);
-  check_place(query, partial.covers().empty() ? 0 : partial.covers().back().end, by);
+  exec::check_place(query.location(), partial.covers().empty() ? 0 : partial.covers().back().end, by);
   std::vector<RowRange> covers = partial.covers();
   for (RowRange& range : covers) range = {range.begin + by, range.end + by};
   std::vector<RowId> rows = partial.rows();
@@ -77,37 +88,22 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
 
 }  // namespace v0
 
-Partial exec::partial_answer(const Engine& engine, const EngineState& state, const Query& query, const Table& part,
-                             RowId first_row, const RunOptions& options, std::vector<Result>* runs) {
-  check_place(query, part.num_rows(), first_row);
-  query::refuse_unsupported(query, part.unsupported());
-  const auto global = [&](RowId row) { return first_row + row; };
-  const RowRange covers{first_row, first_row + part.num_rows()};
-  return exec::with_counted_copies(state, query, [&]() -> Partial {
-    std::optional<exec::KeyedQuery> keyed;
-    if (exec::has_key_expressions(query)) {
-      keyed = with_global_rows([&] { return exec::with_key_columns(query, part); }, global);
-    }
-    const StateContext context{engine, keyed ? keyed->query : query, options, runs};
-    StateRows left = kind_of(context)->sink(keyed ? keyed->table : part, first_row);
-    return {fingerprint_of(query), {covers}, std::move(left.rows), std::move(left.columns)};
-  });
-}
-
-Partial exec::partial_answer(const Engine& engine, const EngineState& state, const Query& query, const StateRows& rows,
-                             RowRange covers, const RunOptions& options, std::vector<Result>* runs) {
-  return exec::with_counted_copies(state, query, [&]() -> Partial {
-    StateRows left = kind_of({engine, query, options, runs})->combine(rows);
-    return {fingerprint_of(query), {covers}, std::move(left.rows), std::move(left.columns)};
-  });
-}
-
 Partial Engine::partial(const Query& query, const Table& part, RowId first_row, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, part)) {
     return as_answer_of(query::with_written_keys(query, part), partial(*named, part, first_row, options));
   }
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
-    return exec::partial_answer(*this, *state_, asked, part, first_row, run);
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    exec::check_place(query.location(), part.num_rows(), first_row);
+    query::refuse_unsupported(query, part.unsupported());
+    const auto partial_of = [&](const Query& asked, const Table& table) {
+      return exec::partial_of(steps_of(*state_, asked, query, table, run), table, first_row);
+    };
+    if (!exec::has_key_expressions(query)) return partial_of(query, part);
+    return exec::with_counted_copies(*state_, query.location(), [&] {
+      const exec::KeyedQuery keyed = exec::with_global_rows([&] { return exec::with_key_columns(query, part); },
+                                                            [&](RowId row) { return first_row + row; });
+      return partial_of(keyed.query, keyed.table);
+    });
   });
 }
 
@@ -117,70 +113,31 @@ Partial Engine::partial(const Query& query, const Source& source, RowId first_ro
     return as_answer_of(query::with_written_keys(query, source.schema()), partial(*named, source, first_row, options));
   }
   const exec::CheckedSource part(source);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
-    return exec::partial_of_source(*this, *state_, asked, part, first_row, run);
-  });
-}
-
-Partial exec::partial_of_source(const Engine& engine, const EngineState& state, const Query& query, const Source& part,
-                                RowId first_row, const RunOptions& options) {
-  query.validate();
-  const std::int64_t size = num_rows(part);
-  check_place(query, size, first_row);
-  query::refuse_unsupported(query, part.schema().unsupported());
-  if (const auto keyed = exec::with_key_columns(query, part)) {
-    const Partial named =
-        with_global_rows([&] { return engine.partial(keyed->query, *keyed->source, first_row, options); },
-                         [&](RowId row) { return first_row + row; });
-    return as_answer_of(query, named);
-  }
-  const auto bound = query::bind(query, query::schema_of(part.schema()));
-  const std::vector<int> columns = query::columns_read(bound);
-  const RowRange covers{first_row, first_row + size};
-  return exec::with_counted_copies(state, query, [&]() -> Partial {
-    if (keeps_all(query) || !bound.partition_columns.empty()) {
-      const Partial all =
-          exec::partial_by_units(engine, state, query, part, columns, units_to_read(bound, part), first_row, options);
-      return {all.fingerprint(), {covers}, all.rows(), all.columns()};
-    }
-    std::vector<RowId> rows =
-        with_global_rows([&] { return engine.run(candidates_query(query, size), part, options).rows; },
-                         [&](RowId row) { return first_row + row; });
-    std::ranges::sort(rows);
-    SourceRows read;
-    state.admission.run(options.stop, [&] {
-      const StopScope heard(options.stop);
-      read = part.read_rows(rows, columns);
-    });
-    std::vector<Column> chosen;
-    for (const int column : columns) chosen.push_back(read.table.column(column));
-    for (RowId& row : rows) row += first_row;
-    Table table = chosen.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(chosen));
-    return {fingerprint_of(query), {covers}, std::move(rows), std::move(table)};
+  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+    query.validate();
+    exec::check_place(query.location(), num_rows(part), first_row);
+    query::refuse_unsupported(query, part.schema().unsupported());
+    const auto partial_of = [&] {
+      return exec::with_keys(query, part, [&](const Query& asked, const Source& keyed) {
+        return exec::partial_of_source(steps_of(*state_, asked, query, keyed.schema(), run), keyed, first_row);
+      });
+    };
+    return exec::with_global_rows(partial_of, [&](RowId row) { return first_row + row; });
   });
 }
 
 Result Engine::merge(const Query& query, const std::vector<Partial>& partials, const RunOptions& options) const {
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
-    return exec::with_counted_copies(*state_, asked, [&] {
-      const Query owner = query_of(partials, asked);
-      const exec::StateRows all = exec::unite(owner, partials).state;
-      const Query named = exec::with_state_names(owner, all.columns);
-      return exec::kind_of({*this, named, run})->finalize(all);
-    });
-  });
+  exec::check_forced(query);
+  return with_states(*state_, query, partials, options,
+                     [](const exec::StateKind& kind, const exec::United& all) { return kind.finalize(all.state); });
 }
 
 Partial Engine::merge_partials(const Query& query, const std::vector<Partial>& partials,
                                const RunOptions& options) const {
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const Query& asked, const RunOptions& run, auto&) {
-    return exec::with_counted_copies(*state_, asked, [&]() -> Partial {
-      const Query owner = query_of(partials, asked);
-      exec::United all = exec::unite(owner, partials);
-      const Query named = exec::with_state_names(owner, all.state.columns);
-      exec::StateRows left = exec::kind_of({*this, named, run})->combine(all.state);
-      return {fingerprint_of(owner), std::move(all.covers), std::move(left.rows), std::move(left.columns)};
-    });
+  const Query owner = query_of(partials, query);
+  return with_states(*state_, owner, partials, options, [&](const exec::StateKind& kind, const exec::United& all) {
+    exec::StateRows left = kind.combine(all.state);
+    return Partial(fingerprint_of(owner), all.covers, std::move(left.rows), std::move(left.columns));
   });
 }
 

@@ -14,10 +14,10 @@ std::string describe_aggregate(const query::BoundAggregate& aggregate) {
 
 }  // namespace
 
-std::string describe_scan(const query::BoundQuery& query, const Table& table, const std::string& name) {
+std::string describe_scan(const query::BoundQuery& query, const Table& table) {
   const std::vector<int> read = query::columns_read(query);
-  if (read.empty()) return name;
-  return name + ": " + join(read, [&](int column) { return table.column(column).name(); });
+  if (read.empty()) return query.from;
+  return query.from + ": " + join(read, [&](int column) { return table.column(column).name(); });
 }
 
 std::string describe_group(const query::BoundGroup& group, const Table& table) {

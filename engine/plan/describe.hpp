@@ -20,7 +20,7 @@ std::string join(const List& list, const Name& name) {
   return text;
 }
 
-std::string describe_scan(const query::BoundQuery& query, const Table& table, const std::string& name);
+std::string describe_scan(const query::BoundQuery& query, const Table& table);
 std::string describe_group(const query::BoundGroup& group, const Table& table);
 std::string describe_missing(const query::BoundQuery& query);
 std::string describe_levels(const query::BoundQuery& query);

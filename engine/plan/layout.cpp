@@ -62,7 +62,7 @@ void plan_missing(PhysicalPlan& plan, double rows) {
   if (!query::drops_or_refuses(query.nan_rule) && !query::drops_or_refuses(query.null_rule)) return;
   Operator& missing =
       plan.operators.missing.emplace(make_operator(OperatorKind::missing, describe_missing(query), rows));
-  predict(missing, missing_cost(value_expressions(plan), rows, plan.machine.threads));
+  predict(missing, missing_cost(value_expressions(query), rows, plan.machine.threads));
 }
 
 void plan_partition(PhysicalPlan& plan, const Table& table, double rows) {
@@ -163,9 +163,9 @@ void predict(Operator& op, const OperatorCost& cost) {
   op.estimate.bytes = cost.bytes;
 }
 
-void lay_out_operators(PhysicalPlan& plan, const Table& table, const std::string& table_name) {
+void lay_out_operators(PhysicalPlan& plan, const Table& table) {
   auto rows = static_cast<double>(table.num_rows());
-  plan.operators.scan = make_operator(OperatorKind::scan, describe_scan(plan.query, table, table_name), rows);
+  plan.operators.scan = make_operator(OperatorKind::scan, describe_scan(plan.query, table), rows);
   plan.numbering = plan.sample.far_apart ? Numbering::by_hashing : Numbering::by_values;
   plan_filter(plan, table, rows);
   plan_group(plan, table, rows);

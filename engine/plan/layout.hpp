@@ -17,6 +17,6 @@ Operator make_operator(OperatorKind kind, std::string detail, double rows);
 void predict(Operator& op, const OperatorCost& cost);
 
 /// Fills the plan's operators from the scan to the gather.
-void lay_out_operators(PhysicalPlan& plan, const Table& table, const std::string& table_name);
+void lay_out_operators(PhysicalPlan& plan, const Table& table);
 
 }  // namespace skyrank::exec

@@ -41,16 +41,15 @@ constexpr Rewrite kRewrites[] = {
 
 }  // namespace
 
-PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const std::string& table_name,
-                       const planner::Constraints& constraints, const planner::Machine& machine, const Rules& rules,
-                       int sharing_queries) {
+PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const planner::Constraints& constraints,
+                       const planner::Machine& machine, const Rules& rules, int sharing_queries) {
   PhysicalPlan plan{std::move(query), std::nullopt, constraints, machine, {}};
   if (plan.query.condition) plan.condition = std::make_shared<const Ir>(lower(*plan.query.condition->root));
   plan.rules = RuleLog(rules);
   if (rules.has(Rule::device_columns) && machine.cuda) plan.sharing_queries = sharing_queries;
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   look_at_sample(plan, table);
-  lay_out_operators(plan, table, table_name);
+  lay_out_operators(plan, table);
   for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
   return plan;
 }

@@ -70,14 +70,21 @@ planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan) {
   return statistics;
 }
 
-std::vector<const query::BoundExpression*> value_expressions(const PhysicalPlan& plan) {
-  std::vector<const query::BoundExpression*> expressions;
-  if (plan.preference) {
-    for (const query::BoundPreference& term : plan.preference->terms) {
-      if (term.kind != Preference::Kind::where) expressions.push_back(&term.expression);
-    }
+namespace {
+
+void add_values(const query::BoundPreference& preference, std::vector<const query::BoundExpression*>& expressions) {
+  if (preference.children.empty() && preference.kind != Preference::Kind::where) {
+    expressions.push_back(&preference.expression);
   }
-  for (const query::BoundRankTerm& term : plan.query.ranking) expressions.push_back(&term.expression);
+  for (const query::BoundPreference& child : preference.children) add_values(child, expressions);
+}
+
+}  // namespace
+
+std::vector<const query::BoundExpression*> value_expressions(const query::BoundQuery& query) {
+  std::vector<const query::BoundExpression*> expressions;
+  if (query.preference) add_values(*query.preference, expressions);
+  for (const query::BoundRankTerm& term : query.ranking) expressions.push_back(&term.expression);
   return expressions;
 }
 

@@ -144,6 +144,6 @@ planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::T
 
 /// Returns the expressions to which `nan` and `nulls` apply: all of the preference and the ranking, except the
 /// conditions of `where` terms, in which NULL means "not true".
-std::vector<const query::BoundExpression*> value_expressions(const PhysicalPlan& plan);
+std::vector<const query::BoundExpression*> value_expressions(const query::BoundQuery& query);
 
 }  // namespace skyrank::exec

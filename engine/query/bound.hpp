@@ -89,6 +89,8 @@ struct BoundGroup {
 /// table (the group columns in order, then the aggregates) when there is a group, else to the input table.
 struct BoundQuery {
   std::string name;
+  std::string from;   // the table's name
+  Location location;  // of the query, for messages
   std::optional<BoundExpression> condition;
   std::optional<BoundGroup> group;
   std::vector<int> partition_columns;
@@ -137,6 +139,9 @@ BoundExpression bind_expression(const Expression& expression, const Schema& sche
 
 /// Columns of the input that a query reads, ascending.
 std::vector<int> columns_read(const BoundQuery& query);
+
+/// Returns the query over a table that has the columns that it reads alone, in their order.
+BoundQuery over_columns_read(const BoundQuery& query);
 
 /// The same by name and before binding, in the table's order; names that are no columns are ignored.
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);

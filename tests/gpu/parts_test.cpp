@@ -23,6 +23,7 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
+#include "engine/executor/run_whole.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/gpus/team.hpp"
@@ -37,6 +38,12 @@ namespace {
 
 /// Before the first call to the emulator.
 [[maybe_unused]] const int two_devices = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
+
+/// Answers a query in parts, whatever the planner thinks of them.
+Result run_in_parts(const exec::EngineState& state, const Query& query, const Table& table, const RunOptions& options,
+                    const exec::GpuParts& parts) {
+  return exec::run_in_parts(state, exec::bind_to(query, table), table, options, parts);
+}
 
 constexpr std::size_t kManyRows = tests::kEmulated ? 3000 : 1'000'000;
 constexpr std::size_t kFewRows = tests::kEmulated ? 1500 : 200'000;
@@ -164,7 +171,6 @@ TEST_F(PartsOnGpu, TablesBeyondTheLimitAreAnsweredAsOnTheCpu) {
 TEST_F(PartsOnGpu, RandomQueriesInParts) {
   EngineOptions options{.threads = 2, .device = DeviceChoice::cuda};
   options.devices = found().devices.size() > 1 ? std::vector<int>{0, 1} : std::vector<int>{0};
-  const Engine gpus(options);
   const exec::EngineState state(options);
   int compared = 0;
   for (std::uint64_t seed = 0; seed < (tests::kEmulated ? 16 : 400) && !HasFailure(); ++seed) {
@@ -176,8 +182,7 @@ TEST_F(PartsOnGpu, RandomQueriesInParts) {
     const std::string error = message_of([&] { expected = on_cpu().run(random.query, random.table); });
     Result found;
     const exec::GpuParts parts{std::nullopt, static_cast<std::int64_t>(64 + 64 * (seed % 3)), "a test"};
-    const std::string message =
-        message_of([&] { found = exec::answer_by_gpus(gpus, state, random.query, random.table, {}, parts); });
+    const std::string message = message_of([&] { found = run_in_parts(state, random.query, random.table, {}, parts); });
     if (message.find("no skyline algorithm fits") != std::string::npos) continue;  // of the CPU alone
     EXPECT_EQ(message, error);
     ++compared;
@@ -240,7 +245,7 @@ TEST_F(PartsOnTwoGpus, SharesAreAnsweredAsOnTheCpu) {
     const Result expected = on_cpu().run(query, table);
     const Result shared = gpus.run(query, pinned);
     expect_equal(shared, expected);
-    expect_equal(exec::answer_by_gpus(gpus, state, query, table, {}, halves), expected);
+    expect_equal(run_in_parts(state, query, table, {}, halves), expected);
     expect_equal(other.run(query, pinned), expected);
     in_shares +=
         text_of(shared.plan, "parts") == "2 parts of " + std::to_string(kFewRows) + " rows on GPUs 0, 1" ? 1 : 0;
@@ -329,7 +334,6 @@ class Teams : public PartsOnTwoGpus {
     return all;
   }
 
-  Engine gpus() const { return on_gpus(devices()); }
   exec::EngineState state(std::size_t room = 0) const {
     return exec::EngineState(
         {.threads = 2, .device = DeviceChoice::cuda, .devices = devices(), .gpu_memory_bytes = room});
@@ -337,7 +341,6 @@ class Teams : public PartsOnTwoGpus {
 };
 
 TEST_F(Teams, FindTheSkylineOfTheCpu) {
-  const Engine engine = gpus();
   const exec::EngineState team = state();
   std::uint64_t seed = 1;
   for (const Spread spread : {Spread::random, Spread::opposed, Spread::few_values, Spread::equal, Spread::first_better,
@@ -352,7 +355,7 @@ TEST_F(Teams, FindTheSkylineOfTheCpu) {
       for (std::size_t i = 0; i < taken; ++i) {
         const Query& query = queries[(seed * taken + i) % queries.size()];
         SCOPED_TRACE(std::to_string(static_cast<int>(spread)) + ", " + std::to_string(rows) + ": " + to_sql(query));
-        const Result found = exec::answer_by_gpus(engine, team, query, table, {}, parts);
+        const Result found = run_in_parts(team, query, table, {}, parts);
         expect_equal(found, on_cpu().run(query, table));
         EXPECT_THAT(text_of(found.plan, "parts"), testing::HasSubstr("compared by all together"));
       }
@@ -361,12 +364,11 @@ TEST_F(Teams, FindTheSkylineOfTheCpu) {
 }
 
 TEST_F(Teams, CountTheirWorkAndTransfers) {
-  const Engine engine = gpus();
   const exec::EngineState team = state();
   const Table table = team_table(Spread::opposed, kFewRows, 5);
   const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
   const Query query = team_queries().front();
-  const Result found = exec::answer_by_gpus(engine, team, query, table, {.count_work = true}, parts);
+  const Result found = run_in_parts(team, query, table, {.count_work = true}, parts);
   EXPECT_EQ(found.rows, on_cpu().run(query, table).rows);
   EXPECT_GT(found.work.mask_tests, 0u);
   EXPECT_GE(found.transferred.from_device, found.rows.size() * sizeof(RowId));
@@ -374,31 +376,29 @@ TEST_F(Teams, CountTheirWorkAndTransfers) {
 }
 
 TEST_F(Teams, WhatTheyCannotDoIsAnsweredInParts) {
-  const Engine engine = gpus();
   const Table table = some_table(kFewRows);
   const Query ranks = Query::from("t").prefer({low("city"), low("price"), high("stars")});
   const exec::EngineState team = state();
   const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
-  const Result found = exec::answer_by_gpus(engine, team, ranks, table, {}, parts);
+  const Result found = run_in_parts(team, ranks, table, {}, parts);
   expect_equal(found, on_cpu().run(ranks, table));
   EXPECT_THAT(to_string(found.plan), testing::HasSubstr("not as a team: the host makes some of the keys"));
 
   const Query fails = Query::from("t").prefer({low("10 / (stars - 4)"), low("price"), high("weight")});
-  EXPECT_EQ(message_of([&] { exec::answer_by_gpus(engine, team, fails, table, {}, parts); }),
+  EXPECT_EQ(message_of([&] { run_in_parts(team, fails, table, {}, parts); }),
             message_of([&] { on_cpu().run(fails, table); }));
   std::stop_source stop;
   stop.request_stop();
   const Query query = Query::from("t").prefer({low("price"), high("stars"), low("weight")});
-  EXPECT_THROW(exec::answer_by_gpus(engine, team, query, table, {.stop = stop.get_token()}, parts), CancelledError);
+  EXPECT_THROW(run_in_parts(team, query, table, {.stop = stop.get_token()}, parts), CancelledError);
 }
 
 TEST_F(Teams, TooLittleMemoryIsAnsweredInParts) {
-  const Engine engine = on_gpus(devices(), kRoom);
   const exec::EngineState team = state(kRoom);
   const Table table = team_table(Spread::opposed, kManyRows, 3);
   const Query query = Query::from("t").prefer({low("a"), low("b"), high("d")});
   const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
-  const Result found = exec::answer_by_gpus(engine, team, query, table, {}, parts);
+  const Result found = run_in_parts(team, query, table, {}, parts);
   expect_equal(found, on_cpu().run(query, table));
   EXPECT_THAT(to_string(found.plan), testing::HasSubstr("not as a team: a GPU has too little memory"));
 }
@@ -406,7 +406,9 @@ TEST_F(Teams, TooLittleMemoryIsAnsweredInParts) {
 TEST_F(Teams, ThePlanSaysWhyThereIsNone) {
   const exec::EngineState team = state();
   const Table table = some_table(kFewRows);
-  const auto why = [&](const Query& query) { return exec::why_no_team(team.plan(query, table)).value_or("a team"); };
+  const auto why = [&](const Query& query) {
+    return exec::why_no_team(team.plan(exec::bind_to(query, table), table)).value_or("a team");
+  };
   const auto three = [] { return Query::from("t").prefer({low("price"), high("stars"), low("weight")}); };
   EXPECT_EQ(why(three()), "a team");
   EXPECT_EQ(why(three().rank_by({low("price")})), "a team");

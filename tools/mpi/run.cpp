@@ -1,7 +1,10 @@
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <skyrank/engine.hpp>
 
@@ -32,19 +35,18 @@ class RankRun {
   /// Returns the answer of a query at rank 0, and nothing elsewhere. Throws the error of the lowest rank that has one,
   /// at rank 0.
   std::optional<tools::Answer> answer(const Query& query) {
-    const exec::StateSteps steps{.engine = engine_, .query = query, .options = options()};
     Gathering gathering(session_.rank(), session_.size(), arguments_.gather);
     const auto start = std::chrono::steady_clock::now();
-    PartAnswer own = guarded([&] { return part_of(steps); });
+    PartAnswer own = guarded([&] { return part_of(query); });
     const auto merge = [&](std::vector<PartAnswer> answers) {
-      return guarded([&] { return combined(steps, std::move(answers)).partial(); });
+      return guarded([&] { return merged(query, partials_of(std::move(answers))); });
     };
     auto answers = gathering.finish(std::move(own), merge, signals_.stop_token());
     if (session_.rank() != 0) return std::nullopt;
     const std::chrono::duration<double, std::milli> read = std::chrono::steady_clock::now() - start;
     if (answers.front().error) throw_error(*answers.front().error);
     return tools::Answer{.query = query,
-                         .result = combined(steps, std::move(answers)).finalize(),
+                         .result = engine_.merge(query, partials_of(std::move(answers)), options()),
                          .input_rows = input_rows_,
                          .read_ms = read.count()};
   }
@@ -66,26 +68,39 @@ class RankRun {
     return options;
   }
 
-  /// Returns the state of all rows that the ranks have seen.
-  static exec::QueryState combined(const exec::StateSteps& steps, std::vector<PartAnswer> answers) {
-    exec::QueryState state(steps, exec::Doubling::never());
+  static std::vector<Partial> partials_of(std::vector<PartAnswer> answers) {
+    std::vector<Partial> partials;
     for (PartAnswer& answer : answers) {
-      if (answer.partial) state.combine(std::move(*answer.partial));
+      if (answer.partial) partials.push_back(std::move(*answer.partial));
     }
-    return state;
+    return partials;
+  }
+
+  /// Returns one partial answer of several; nothing of none.
+  std::optional<Partial> merged(const Query& query, const std::vector<Partial>& partials) const {
+    if (partials.empty()) return std::nullopt;
+    return partials.size() == 1 ? partials.front() : engine_.merge_partials(query, partials, options());
   }
 
   /// Returns the partial answer of this rank's rows.
-  std::optional<Partial> part_of(const exec::StateSteps& steps) {
+  std::optional<Partial> part_of(const Query& query) {
     signals_.check();
-    const Query& query = steps.query;
     const TableSource& source = batch_.table(query.from());
     const datasets::ColumnNames names = share_.column_names(source);
     query::refuse_unsupported(query, names.unsupported);
     const std::vector<std::string> columns = Engine::columns_read(query, names.names);
-    exec::QueryState state(steps);
-    input_rows_ = share_.read(source, columns, [&](const Table& rows, RowId first) { state.sink(rows, first); });
-    return state.partial();
+    std::vector<Partial> partials;
+    std::size_t left = 0;
+    exec::Doubling doubling;
+    input_rows_ = share_.read(source, columns, [&](const Table& rows, RowId first) {
+      partials.push_back(engine_.partial(query, rows, first, options()));
+      left += partials.back().rows().size();
+      if (!doubling.is_due(left)) return;
+      partials = {*merged(query, partials)};
+      left = partials.front().rows().size();
+      doubling.reduced_to(left);
+    });
+    return merged(query, partials);
   }
 
   const Batch& batch_;

@@ -13,15 +13,14 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/limits.hpp"
+#include "engine/executor/run_whole.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/parts/gpus/prefetch.hpp"
 #include "engine/parts/gpus/side_merge.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/states/candidates.hpp"
-#include "engine/parts/states/partial_answer.hpp"
 #include "engine/parts/states/query_state.hpp"
-#include "engine/query/bound.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
@@ -30,32 +29,34 @@ namespace {
 
 using kernels::cuda::DeviceScope;
 using kernels::cuda::SelectedDevice;
+using query::BoundQuery;
 
 /// Says of parts that their GPUs are a team.
 constexpr const char* kTogether = ", compared by all together";
 
-Query with_path(const Query& query, Using path) {
-  Query changed = query;
-  changed.using_path(std::move(path)).timeout(std::nullopt);  // the time limit is that of all parts
-  return changed;
-}
-
 /// The query for a part, which runs on its GPU.
-Query query_of_part(const Query& query, bool stays) {
-  Using path = query.using_path();
-  path.device = DeviceChoice::cuda;
+BoundQuery query_of_part(const BoundQuery& query, bool stays) {
+  BoundQuery part = query;
+  part.path.device = DeviceChoice::cuda;
   // Keys of rows that are there for one turn serve no later query.
-  if (!stays) path.without.emplace_back("shared-keys");
-  return with_path(query, std::move(path));
+  if (!stays) part.path.without.emplace_back("shared-keys");
+  return part;
 }
 
-/// The query for the CPU.
-Query query_on_host(const Query& query) {
-  Using path = query.using_path();
+/// The path on the CPU.
+Using path_on_host(const BoundQuery& query) {
+  Using path = query.path;
   path.device = DeviceChoice::cpu;
   path.algorithms.clear();
   path.parameters.clear();
-  return with_path(query, std::move(path));
+  return path;
+}
+
+/// The query for the CPU.
+BoundQuery query_on_host(const BoundQuery& query) {
+  BoundQuery host = query;
+  host.path = path_on_host(query);
+  return host;
 }
 
 Timing& operator+=(Timing& sum, const Timing& more) {
@@ -71,37 +72,41 @@ Timing& operator+=(Timing& sum, const Timing& more) {
 /// A query over the parts of a table, from the first part to the answer.
 class GpusRun {
  public:
-  GpusRun(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
-          const RunOptions& options, const GpuParts& parts)
-      : engine_(engine),
-        state_(state),
+  GpusRun(const EngineState& state, const BoundQuery& query, const Table& table, const RunOptions& options,
+          const GpuParts& parts)
+      : state_(state),
         query_(query),
         table_(table),
         parts_(parts),
         reason_(parts.reason),
         limits_(query, options, state.timer),
         options_{.count_work = options.count_work, .stop = limits_.stop(), .later_queries = options.later_queries},
-        part_query_(query_of_part(query, parts.shares.has_value())),
+        part_steps_{.engine = state,
+                    .query = query_of_part(query, parts.shares.has_value()),
+                    .options = options_,
+                    .run = run_whole,
+                    .record = &record_},
         // Few rows are merged by the CPU, before a GPU could begin.
-        steps_{.engine = engine,
-               .query = with_path(query, query.using_path()),
+        steps_{.engine = state,
+               .query = query,
                .options = options_,
-               .of_few_rows = query_on_host(query)},
-        columns_(columns_of_keys(query::bind(query, query::schema_of(table)))),
+               .run = run_whole,
+               .path_of_few_rows = path_on_host(query)},
+        columns_(columns_of_keys(query)),
         turns_(table.num_rows(), parts.rows_at_a_time),
         // GPUs that have a part each end with it, so all parts are merged at the end.
         seen_(steps_, parts.shares ? Doubling::never() : Doubling()),
         merge_(seen_, gpu_of(0)) {}
 
   Result run() {
-    return guarded(query_, limits_, [&] {
+    return guarded(limits_, [&] {
       try {
         return answer();
       } catch (const CancelledError&) {  // of a part
         throw kernels::Cancelled{};
       } catch (const DataError&) {
         // Over the whole table, the message names the row that fails first, or there is no error.
-        return engine_.run(query_on_host(query_), table_, options_);
+        return run_whole(state_, query_on_host(query_), table_, options_);
       }
     });
   }
@@ -112,8 +117,6 @@ class GpusRun {
     Timing timing;
     Work work;
     Transferred transferred;
-    std::optional<PlanNode> plan;  ///< plan of its first part
-    std::size_t parts = 0;
   };
 
   Result answer() {
@@ -251,15 +254,13 @@ class GpusRun {
 
   Partial answer_part(std::size_t lane, const Table& part, RowId first_row) {
     std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, part_query_, part, first_row, options_, &runs);
+    Partial partial = partial_of(part_steps_, part, first_row, &runs);
     Lane& done = lanes_[lane];
-    ++done.parts;
     for (Result& run : runs) {
       done.timing += run.timing;
       done.work += run.work;
       done.transferred.to_device += run.transferred.to_device;
       done.transferred.from_device += run.transferred.from_device;
-      if (!done.plan) done.plan = std::move(run.plan);
     }
     return partial;
   }
@@ -287,16 +288,14 @@ class GpusRun {
     node.transferred = all;
     result.transferred.to_device += all.to_device;
     result.transferred.from_device += all.from_device;
-    for (const Lane& lane : lanes_) {
-      if (lane.plan && node.children.empty()) node.children.push_back(*lane.plan);
-    }
     attach(result.plan, std::move(node), reason_);
   }
 
   PlanNode parts_node() const {
-    std::size_t count = 0;
-    for (const Lane& lane : lanes_) count += lane.parts;
-    PlanNode node = node_of_parts(state_, table_, parts_, count);
+    PlanNode node = node_of_parts(state_, table_, parts_, record_.count());
+    PlanNode recorded = record_.node("");
+    node.children = std::move(recorded.children);
+    node.statistics = std::move(recorded.statistics);
     node.reason = reason_;
     return node;
   }
@@ -320,28 +319,22 @@ class GpusRun {
 
   /// Hangs the parts below a plan of what follows them, in place of its scan. The rules are those of the parts.
   static void attach(PlanNode& tree, PlanNode parts, const std::string& reason) {
-    if (!parts.children.empty()) {
-      tree.rules = std::move(parts.children.front().rules);
-      parts.children.front().rules.clear();
-    }
+    attach_parts(tree, std::move(parts));
     for (RuleOutcome& rule : tree.rules) {
       if (rule.rule == name_of(Rule::device_parts)) rule = {rule.rule, true, reason};
     }
-    PlanNode* scan = &tree;
-    while (!scan->children.empty()) scan = &scan->children.front();
-    scan->children.push_back(std::move(parts));
   }
 
  private:
-  const Engine& engine_;
   const EngineState& state_;
-  const Query& query_;
+  const BoundQuery& query_;
   const Table& table_;
   const GpuParts& parts_;
   std::string reason_;  // of the parts, and what came of the plan
   Limits limits_;
   const RunOptions options_;  // of each part: the limit of time is in its stop token
-  const Query part_query_;
+  PartsRecord record_;
+  const StateSteps part_steps_;
   const StateSteps steps_;
   const std::vector<int> columns_;  // that go to a GPU
   Turns turns_;
@@ -354,14 +347,8 @@ class GpusRun {
   SideMerge merge_;
 };
 
-}  // namespace
-
-Result answer_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
-                      const RunOptions& options, const GpuParts& parts) {
-  return GpusRun(engine, state, query, table, options, parts).run();
-}
-
-PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
+/// Describes the plan of the same, without running it.
+PlanNode explain_by_gpus(const EngineState& state, const BoundQuery& query, const Table& table,
                          const RunOptions& options, const GpuParts& parts) {
   SelectedDevice device = state.gpu(0);
   if (parts.shares) device.ordinal = parts.shares->devices.front();
@@ -369,7 +356,7 @@ PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Q
   const DeviceScope on_device(device);
   const std::int64_t rows = std::min(parts.rows_at_a_time, table.num_rows());
   const Table first = parts.shares ? parts.shares->tables.front() : turn_part(table, {0, rows}).table;
-  const Query part = candidates_query(query_of_part(query, parts.shares.has_value()), first.num_rows());
+  const BoundQuery part = candidates_query(query_of_part(query, parts.shares.has_value()), first.num_rows());
   const std::size_t count =
       parts.shares ? parts.shares->tables.size() : static_cast<std::size_t>((table.num_rows() + rows - 1) / rows);
   PlanNode tree;
@@ -377,9 +364,37 @@ PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Q
   tree.detail = parts.as_team ? "of the rows that no GPU finds dominated" : "of the rows that the parts leave";
   PlanNode node = GpusRun::node_of_parts(state, table, parts, count);
   if (parts.as_team) node.detail += kTogether;
-  node.children.push_back(engine.explain(part, first, options));
+  node.children.push_back(explain_whole(state, part, first, options));
   GpusRun::attach(tree, std::move(node), parts.reason);
   return tree;
+}
+
+}  // namespace
+
+Result run_in_parts(const EngineState& state, const BoundQuery& query, const Table& table, const RunOptions& options,
+                    const GpuParts& parts) {
+  return GpusRun(state, query, table, options, parts).run();
+}
+
+Result run_table(const EngineState& state, const BoundQuery& query, const Table& table, const RunOptions& options) {
+  if (const auto parts = plan_gpu_parts(state, query, table, options)) {
+    return run_in_parts(state, query, table, options, *parts);
+  }
+  try {
+    return run_whole(state, query, table, options);
+  } catch (const GpuMemoryError&) {
+    const auto parts = smaller_parts(state, query, table);
+    if (!parts) throw;
+    return run_in_parts(state, query, table, options, *parts);
+  }
+}
+
+PlanNode explain_table(const EngineState& state, const BoundQuery& query, const Table& table,
+                       const RunOptions& options) {
+  if (const auto parts = plan_gpu_parts(state, query, table, options)) {
+    return explain_by_gpus(state, query, table, options, *parts);
+  }
+  return explain_whole(state, query, table, options);
 }
 
 }  // namespace skyrank::exec

@@ -5,16 +5,22 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/parts/gpus/plan_parts.hpp"
+#include "engine/query/bound.hpp"
 
-// Any query over a table in parts on GPUs: their partial answers, found by one thread for each GPU, and merged.
+// Queries over tables, as a whole or in parts on GPUs: their partial answers, found by one thread for each GPU, and
+// merged.
 namespace skyrank::exec {
 
-/// Answers a query as `engine.run` does over the whole table. Throws what it throws.
-Result answer_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
-                      const RunOptions& options, const GpuParts& parts);
+/// Answers a query over a table. Throws what Engine::run throws.
+Result run_table(const EngineState& state, const query::BoundQuery& query, const Table& table,
+                 const RunOptions& options);
 
-/// The plan of the same, without running it.
-PlanNode explain_by_gpus(const Engine& engine, const EngineState& state, const Query& query, const Table& table,
-                         const RunOptions& options, const GpuParts& parts);
+/// The same in parts, whatever the planner thinks of them.
+Result run_in_parts(const EngineState& state, const query::BoundQuery& query, const Table& table,
+                    const RunOptions& options, const GpuParts& parts);
+
+/// The plan of `run_table`, without running it.
+PlanNode explain_table(const EngineState& state, const query::BoundQuery& query, const Table& table,
+                       const RunOptions& options);
 
 }  // namespace skyrank::exec

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/device/resident.hpp"
-#include "engine/executor/key_expressions.hpp"
 #include "engine/executor/memory_limit.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/parts/gpus/row_range.hpp"
@@ -25,6 +24,9 @@
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {
+
+using query::BoundQuery;
+
 namespace {
 
 /// Tables of fewer bytes fit every GPU, so that nothing need be asked about them.
@@ -78,7 +80,7 @@ double bytes_of_keys(const PreferencePlan& preference, const Table& table) {
   return std::ranges::all_of(preference.terms, is_short) ? kShortKey : kKey;
 }
 
-RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
+RowBytes row_bytes(const BoundQuery& query, const Table& table) {
   constexpr double kCopies = 3;  // of the keys of a skyline
   constexpr double kOrder = 40;  // bytes for the order of its rows
   constexpr double kRowId = 8;
@@ -103,7 +105,7 @@ RowBytes row_bytes(const query::BoundQuery& query, const Table& table) {
 
 /// Returns true if parts side by side do less work than the whole, and leave few rows to merge. Levels up to a number
 /// of rows are far more levels of each part, and groups are made by the host.
-bool gains_by_shares(const query::BoundQuery& query) {
+bool gains_by_shares(const BoundQuery& query) {
   const bool is_reduced = query.preference || query.limit;
   return is_reduced && !query.group && !query.at_least && query.partition_columns.empty() &&
          query.path.algorithms.empty();
@@ -124,7 +126,7 @@ double seconds_of(PhysicalPlan plan) {
 /// The planner's view of one query, in parts and as a whole.
 class PartsPlanner {
  public:
-  PartsPlanner(const EngineState& engine, const Query& query, const Table& table, const RunOptions& run)
+  PartsPlanner(const EngineState& engine, const BoundQuery& query, const Table& table, const RunOptions& run)
       : engine_(engine),
         query_(query),
         table_(table),
@@ -138,12 +140,10 @@ class PartsPlanner {
     const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;
     if (!several && !may_be_large) return std::nullopt;
     if (!engine_.rules_of(query_).has(Rule::device_parts)) return std::nullopt;
-    query::refuse_unsupported(query_, table_.unsupported());
-    bound_ = query::bind(query_, query::schema_of(table_));
     if (device_ == DeviceChoice::automatic && !engine_.may_use_gpu) return std::nullopt;
     if (is_on_a_gpu()) return std::nullopt;
-    bytes_ = row_bytes(bound_, table_);
-    if (several && gains_by_shares(bound_)) {
+    bytes_ = row_bytes(query_, table_);
+    if (several && gains_by_shares(query_)) {
       if (auto shares = in_shares()) return shares;
     }
     if (!may_be_large || is_grouped_without_condition()) return std::nullopt;
@@ -152,17 +152,16 @@ class PartsPlanner {
 
   std::optional<GpuParts> smaller() {
     if (!engine_.rules_of(query_).has(Rule::device_parts) || table_.num_rows() < 2) return std::nullopt;
-    bound_ = query::bind(query_, query::schema_of(table_));
-    bytes_ = row_bytes(bound_, table_);
+    bytes_ = row_bytes(query_, table_);
     return streamed("the memory of a GPU does not suffice for all rows");
   }
 
  private:
-  bool is_grouped_without_condition() const { return bound_.group && !bound_.condition; }
+  bool is_grouped_without_condition() const { return query_.group && !query_.condition; }
 
   /// Returns true if a caller has a column that the query reads on a GPU only: it is there as a whole.
   bool is_on_a_gpu() const {
-    return std::ranges::any_of(columns_of_keys(bound_),
+    return std::ranges::any_of(columns_of_keys(query_),
                                [&](int column) { return device_only_values(table_.column(column).data()) != nullptr; });
   }
 
@@ -175,17 +174,13 @@ class PartsPlanner {
 
   /// Plans the query over some rows, on the engine's threads.
   PhysicalPlan planned(DeviceChoice device, const Table& rows, const kernels::cuda::SelectedDevice& gpu) const {
-    Query query = query_;
-    Using path = query_.using_path();
-    path.device = device;
-    query.using_path(std::move(path));
-    std::optional<PhysicalPlan> plan;
-    engine_.admission.run(run_.stop, [&] {
-      const kernels::cuda::DeviceScope on_device(gpu);
+    BoundQuery query = query_;
+    query.path.device = device;
+    const kernels::cuda::DeviceScope on_device(gpu);
+    return engine_.on_threads(run_.stop, [&] {
       const kernels::AccountScope counted(engine_.memory.get());
-      plan.emplace(engine_.plan(query, rows, run_));
+      return engine_.plan(query, rows, run_);
     });
-    return std::move(*plan);
   }
 
   /// Plans the whole table on the engine's first GPU or the CPU.
@@ -208,10 +203,10 @@ class PartsPlanner {
   /// A share of the rows for each GPU.
   std::optional<GpuParts> in_shares() const {
     const auto count = static_cast<double>(engine_.gpus.size());
-    auto spread = spread_parts(engine_, table_, columns_of_keys(bound_));
+    auto spread = spread_parts(engine_, table_, columns_of_keys(query_));
     const std::string words = "GPUs " + gpus_in_words();
     // A ranking leaves too few rows for a price to matter.
-    if (spread && device_ == DeviceChoice::cuda && !bound_.preference)
+    if (spread && device_ == DeviceChoice::cuda && !query_.preference)
       return GpuParts{std::move(spread), 0, "the rows lie on " + words, false};
     if (device_ == DeviceChoice::automatic && !spread && !has_asked_driver() &&
         !uses_gpu(plan_of_whole(DeviceChoice::automatic))) {
@@ -231,7 +226,7 @@ class PartsPlanner {
                          in_words(whole) + " otherwise";
     if (together < apart) {
       reason += "; as a team, which is expected to gain on parts that take " + in_words(apart);
-    } else if (bound_.preference) {
+    } else if (query_.preference) {
       reason += "; not as a team: " + no_team.value_or("that is expected to take " + in_words(together));
     }
     return GpuParts{std::move(shares), 0, std::move(reason), together < apart};
@@ -301,21 +296,19 @@ class PartsPlanner {
   }
 
   const EngineState& engine_;
-  const Query& query_;
+  const BoundQuery& query_;
   const Table& table_;
   const RunOptions& run_;
   const DeviceChoice device_;
   const double rows_;
-  query::BoundQuery bound_;
   RowBytes bytes_;
 };
 
 }  // namespace
 
-std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const Query& query, const Table& table,
+std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const BoundQuery& query, const Table& table,
                                        const RunOptions& run) {
   if (kernels::cuda::has_selected_device()) return std::nullopt;  // one of the parts, or their merge
-  if (has_key_expressions(query)) return std::nullopt;            // keys are made of whole columns
   try {
     return PartsPlanner(engine, query, table, run).plan();
   } catch (const kernels::Cancelled&) {  // the query as a whole meets the same, and says so
@@ -324,8 +317,8 @@ std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const Query& q
   return std::nullopt;
 }
 
-std::optional<GpuParts> smaller_parts(const EngineState& engine, const Query& query, const Table& table) {
-  if (kernels::cuda::has_selected_device() || has_key_expressions(query)) return std::nullopt;
+std::optional<GpuParts> smaller_parts(const EngineState& engine, const BoundQuery& query, const Table& table) {
+  if (kernels::cuda::has_selected_device()) return std::nullopt;
   return PartsPlanner(engine, query, table, {}).smaller();
 }
 

@@ -5,11 +5,11 @@
 #include <string>
 
 #include <skyrank/engine.hpp>
-#include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/parts/gpus/spread.hpp"
+#include "engine/query/bound.hpp"
 
 // Decides whether a table is answered in parts on GPUs: because its rows lie on several of them, because several are
 // faster than one, or because it does not fit the memory of one.
@@ -24,12 +24,12 @@ struct GpuParts {
   bool as_team = false;             ///< the GPUs find one skyline together, each from its share (team.hpp)
 };
 
-/// Returns nothing where the table is answered as a whole. Throws as binding does.
-std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const Query& query, const Table& table,
+/// Returns nothing where the table is answered as a whole.
+std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const query::BoundQuery& query, const Table& table,
                                        const RunOptions& run);
 
 /// Returns the parts of a table whose rows turned out not to fit the memory of a GPU at a time; nothing where the query
 /// may not be answered in parts.
-std::optional<GpuParts> smaller_parts(const EngineState& engine, const Query& query, const Table& table);
+std::optional<GpuParts> smaller_parts(const EngineState& engine, const query::BoundQuery& query, const Table& table);
 
 }  // namespace skyrank::exec

@@ -234,7 +234,7 @@ std::optional<std::string> why_no_team(const PhysicalPlan& plan) {
   return std::nullopt;
 }
 
-TeamAnswer answer_as_team(const EngineState& state, const Query& host_query, const Table& table,
+TeamAnswer answer_as_team(const EngineState& state, const query::BoundQuery& host_query, const Table& table,
                           const RunOptions& options, const TableParts& shares, Limits& limits) {
   TeamAnswer answer;
   const std::stop_token stop = limits.stop();

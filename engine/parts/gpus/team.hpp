@@ -32,7 +32,7 @@ struct TeamAnswer {
 
 /// Answers a query whose plan has no reason against a team. What follows the skyline is computed on the host, by
 /// `host_query`, the same query for the CPU. Throws as a run of the query does, but for want of memory.
-TeamAnswer answer_as_team(const EngineState& state, const Query& host_query, const Table& table,
+TeamAnswer answer_as_team(const EngineState& state, const query::BoundQuery& host_query, const Table& table,
                           const RunOptions& options, const TableParts& shares, Limits& limits);
 
 }  // namespace skyrank::exec

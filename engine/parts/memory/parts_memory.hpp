@@ -15,7 +15,7 @@ namespace skyrank::exec {
 /// Runs f, which copies rows of parts: the copies count on the engine's account until it returns. ResourceError where
 /// they exceed what is left of the limit, or there is no memory.
 template <class F>
-auto with_counted_copies(const EngineState& engine, const Query& query, const F& f) {
+auto with_counted_copies(const EngineState& engine, const Location& location, const F& f) {
   try {
     const kernels::AccountScope counted(engine.memory.get());
     const QueryMemory copies;
@@ -27,9 +27,9 @@ auto with_counted_copies(const EngineState& engine, const Query& query, const F&
                             words_of_bytes(static_cast<double>(over.limit)) +
                             "; raise it, keep fewer rows, as with 'limit', or merge fewer "
                             "parts at a time",
-                        query.location());
+                        location);
   } catch (const std::bad_alloc&) {
-    throw ResourceError("out of memory while copying the rows of partial answers", query.location());
+    throw ResourceError("out of memory while copying the rows of partial answers", location);
   }
 }
 

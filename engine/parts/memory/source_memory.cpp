@@ -59,7 +59,7 @@ std::size_t ColumnSizes::of_rows(std::int64_t rows) const {
                          share(all_texts_, rows, all_rows_));
 }
 
-SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes) {
+SourceCharge::SourceCharge(const EngineState& engine, const Location& query_location, std::size_t bytes) {
   const kernels::AccountScope counted(engine.memory.get());
   try {
     rows_ = kernels::Charge(bytes);
@@ -70,7 +70,7 @@ SourceCharge::SourceCharge(const EngineState& engine, const Query& query, std::s
                             "limit of memory is " +
                             words_of_bytes(static_cast<double>(over.limit)) + ", of which " +
                             words_of_bytes(static_cast<double>(over.used)) + " are in use",
-                        query.location());
+                        query_location);
   }
 }
 

@@ -47,7 +47,7 @@ class ColumnSizes {
 class SourceCharge {
  public:
   /// Throws ResourceError where the rows exceed what is left of the engine's limit.
-  SourceCharge(const EngineState& engine, const Query& query, std::size_t bytes);
+  SourceCharge(const EngineState& engine, const Location& query_location, std::size_t bytes);
 
   /// Says that they are in memory.
   void finish_reading() { storage_ = {}; }

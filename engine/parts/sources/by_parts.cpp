@@ -24,22 +24,20 @@ namespace {
 class PartsRun {
  public:
   /// The source begins at `first_row` of the whole table.
-  PartsRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-           const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row, std::size_t room,
-           const RunOptions& options)
-      : state_(state),
+  PartsRun(StateSteps steps, const Source& source, const std::vector<int>& columns,
+           const std::vector<std::size_t>& units, RowId first_row, std::size_t room)
+      : steps_(std::move(steps)),
+        state_(steps_.engine),
         source_(source),
         columns_(columns),
-        options_(options),
-        units_(state, query, source, columns, first_row),
-        steps_{.engine = engine,
-               .query = query,
-               .options = options,
-               .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
+        options_(steps_.options),
+        units_(state_, steps_.query.location, source, columns, first_row),
         room_(room),
         threads_(units_.threads(units, room)),
         pending_(units),
-        rows_(rows_of(source, units)) {}
+        rows_(rows_of(source, units)) {
+    steps_.charge = [this](std::size_t rows) { return units_.charge_rows(rows); };
+  }
 
   /// Groups that do not fit memory may go to a temporary file; the answer is then to be asked for.
   PartsRun& with_spilling() {
@@ -133,7 +131,7 @@ class PartsRun {
       return;
     }
     if (is_spilling()) {
-      spilled_->sink(steps_.engine.partial(steps_.query, read.table, units_.begin(unit), options_));
+      spilled_->sink(partial_of(steps_, read.table, units_.begin(unit)));
     } else {
       combine(read.table, units_.begin(unit));
     }
@@ -181,12 +179,12 @@ class PartsRun {
     return room_ / kBytesOfGroup;
   }
 
+  StateSteps steps_;
   const EngineState& state_;
   const Source& source_;
   const std::vector<int>& columns_;
   const RunOptions& options_;
   const QueryUnits units_;
-  const StateSteps steps_;
   const std::size_t room_;  // bytes by which it is decided what to keep in memory
   const std::size_t threads_;
   std::vector<std::size_t> pending_;  // units that are not answered
@@ -203,26 +201,21 @@ class PartsRun {
 
 }  // namespace
 
-PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                            const std::vector<int>& columns, const std::vector<std::size_t>& units, std::size_t room,
-                            const RunOptions& options) {
-  return PartsRun(engine, state, query, source, columns, units, 0, room, options).with_spilling().answer();
+PartsAnswer answer_by_parts(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
+                            const std::vector<std::size_t>& units, std::size_t room) {
+  return PartsRun(steps, source, columns, units, 0, room).with_spilling().answer();
 }
 
-std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
-                                                const Source& source, const std::vector<int>& columns,
-                                                const std::vector<int>& keys, const std::vector<std::size_t>& units,
-                                                const RunOptions& options) {
-  const std::size_t room = state.memory->limit();
-  return PartsRun(engine, state, query, source, columns, units, 0, room, options).with_spilling().answer_of_few(keys);
+std::optional<PartsAnswer> answer_of_few_groups(const StateSteps& steps, const Source& source,
+                                                const std::vector<int>& columns, const std::vector<int>& keys,
+                                                const std::vector<std::size_t>& units) {
+  return PartsRun(steps, source, columns, units, 0, steps.engine.memory->limit()).with_spilling().answer_of_few(keys);
 }
 
-Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                         const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
-                         const RunOptions& options) {
-  if (units.empty()) return engine.partial(query, source.schema(), first_row, options);
-  const std::size_t room = state.memory->limit();
-  return PartsRun(engine, state, query, source, columns, units, first_row, room, options).run().partial().value();
+Partial partial_by_units(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
+                         const std::vector<std::size_t>& units, RowId first_row) {
+  if (units.empty()) return partial_of(steps, source.schema(), first_row);
+  return PartsRun(steps, source, columns, units, first_row, steps.engine.memory->limit()).run().partial().value();
 }
 
 }  // namespace skyrank::exec

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include <skyrank/engine.hpp>
+#include <skyrank/partial.hpp>
 #include <skyrank/source.hpp>
 
-#include "engine/executor/engine_state.hpp"
+#include "engine/parts/states/query_state.hpp"
 
 // Any query over a source that does not fit the engine's limit of memory, or whose partial answer is asked for: threads
 // sink its units into states, as many at a time as fit, which are combined as they come.
@@ -33,21 +34,18 @@ struct PartsAnswer {
 /// Engine::merge throw, and ResourceError where a unit, or the rows that are left, do not fit the limit. Groups of
 /// which the answer needs a few need not fit (spilled_groups.hpp). How many units are read side by side, and which
 /// groups stay in memory, is decided as if the limit were `room` bytes.
-PartsAnswer answer_by_parts(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                            const std::vector<int>& columns, const std::vector<std::size_t>& units, std::size_t room,
-                            const RunOptions& options);
+PartsAnswer answer_by_parts(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
+                            const std::vector<std::size_t>& units, std::size_t room);
 
 /// The same for a query with groups or partitions by the columns `keys`, of which the first units have few. Nothing
 /// where they have many.
-std::optional<PartsAnswer> answer_of_few_groups(const Engine& engine, const EngineState& state, const Query& query,
-                                                const Source& source, const std::vector<int>& columns,
-                                                const std::vector<int>& keys, const std::vector<std::size_t>& units,
-                                                const RunOptions& options);
+std::optional<PartsAnswer> answer_of_few_groups(const StateSteps& steps, const Source& source,
+                                                const std::vector<int>& columns, const std::vector<int>& keys,
+                                                const std::vector<std::size_t>& units);
 
 /// Returns the partial answer of such units of a source that begins at row `first_row` of the whole table. It covers
 /// the rows of these units alone.
-Partial partial_by_units(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                         const std::vector<int>& columns, const std::vector<std::size_t>& units, RowId first_row,
-                         const RunOptions& options);
+Partial partial_by_units(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
+                         const std::vector<std::size_t>& units, RowId first_row);
 
 }  // namespace skyrank::exec

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "engine/column_traits.hpp"
+#include "engine/executor/run_whole.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/sources/corners.hpp"
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
-#include "engine/parts/states/partial_answer.hpp"
 #include "engine/parts/states/query_state.hpp"
 #include "engine/runtime/side_by_side.hpp"
 
@@ -128,26 +128,23 @@ struct UnitAnswer {
 /// One query over the units of a source.
 class UnitsRun {
  public:
-  UnitsRun(const Engine& engine, const EngineState& state, const UnitsQuery& query, const Source& source,
-           const RunOptions& options)
-      : engine_(engine),
-        state_(state),
-        query_(query),
+  UnitsRun(const UnitsQuery& query, const Source& source)
+      : query_(query),
+        bound_(query.steps.query),
         source_(source),
-        options_(options),
-        units_(state, query.query, source, query.columns),
-        steps_{.engine = engine,
-               .query = query.query,
-               .options = options,
-               .charge = [this](std::size_t rows) { return units_.charge_rows(rows); }},
-        orders_(orders_of(query.bound, source.schema())),
-        leaves_out_rows_(!orders_.empty() && may_leave_out_rows(query.bound)),
+        steps_(query.steps),
+        unrecorded_steps_(query.steps),
+        units_(steps_.engine, bound_.location, source, query.columns),
+        orders_(orders_of(bound_, source.schema())),
+        leaves_out_rows_(!orders_.empty() && may_leave_out_rows(bound_)),
         corners_(leaves_out_rows_ ? corners_of_units(source, orders_) : std::nullopt),
         threads_(units_.threads(query.units)),
         pruner_(source),
         pending_(query.units),
         out_(source.units().size(), false),
         dominators_(std::make_shared<const Dominators>(orders_)) {
+    steps_.charge = [this](std::size_t rows) { return units_.charge_rows(rows); };
+    unrecorded_steps_.record = nullptr;
     order_units();
   }
 
@@ -181,7 +178,8 @@ class UnitsRun {
       by_best.rank_by({high("nulls"), order.high ? high(column) : low(column)}).nulls(Missing::best);
     }
     by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
-    const Result ranked = engine_.run(by_best, Table(std::move(corners)));
+    const Table table(std::move(corners));
+    const Result ranked = run_whole(steps_.engine, bind_to(by_best, table), table, {});
     for (std::size_t i = 0; i < ranked.rows.size(); ++i) places[static_cast<std::size_t>(ranked.rows[i])] += i;
   }
 
@@ -291,21 +289,21 @@ class UnitsRun {
     if (known->empty()) return answer_over_all(part);
     const std::vector<RowId> rows = known->not_dominated(table);
     if (part.is_whole() && static_cast<std::int64_t>(rows.size()) > table.num_rows() / 2) return answer_over_all(part);
-    return answer_over_rows(part, rows);
+    return answer_over_rows(steps_, part, rows);
   }
 
   UnitAnswer answer_over_all(const UnitPart& part) const {
     const Table& table = part.rows.table;
     std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, query_.query, table, part.covers.begin, options_, &runs);
+    Partial partial = partial_of(steps_, table, part.covers.begin, &runs);
     return {std::move(partial), table, std::move(runs.front())};
   }
 
-  UnitAnswer answer_over_rows(const UnitPart& part, std::span<const RowId> rows) const {
+  UnitAnswer answer_over_rows(const StateSteps& steps, const UnitPart& part, std::span<const RowId> rows) const {
     StateRows left{{}, gather_read(part.rows.table, query_.columns, rows)};
     for (const RowId row : rows) left.rows.push_back(part.id(row));
     std::vector<Result> runs;
-    Partial partial = partial_answer(engine_, state_, query_.query, left, part.covers, options_, &runs);
+    Partial partial = partial_of(steps, left, part.covers, &runs);
     return {std::move(partial), std::move(left.columns), std::move(runs.front())};
   }
 
@@ -319,7 +317,7 @@ class UnitsRun {
     if (step < kMinStep) return dominators;
     std::vector<RowId> rows;
     for (std::int64_t i = 0; i < kRows; ++i) rows.push_back(i * step);
-    const UnitAnswer sample = answer_over_rows(part, rows);
+    const UnitAnswer sample = answer_over_rows(unrecorded_steps_, part, rows);
     dominators->learn(table, sample.table, sample.result.rows);
     return dominators;
   }
@@ -328,8 +326,8 @@ class UnitsRun {
   std::vector<BoundExpression> conditions_after(const Table& table, const Result& result) const {
     if (orders_.empty() || result.rows.empty()) return {};
     std::vector<BoundExpression> conditions;
-    if (!query_.bound.preference) {
-      const auto last = static_cast<std::size_t>(rows_to_keep(query_.bound));
+    if (!bound_.preference) {
+      const auto last = static_cast<std::size_t>(rows_to_keep(bound_));
       if (last > 0 && result.rows.size() >= last) add_condition(table, result.rows[last - 1], conditions);
       return conditions;
     }
@@ -398,13 +396,12 @@ class UnitsRun {
             .charges = std::move(left.charges)};
   }
 
-  const Engine& engine_;
-  const EngineState& state_;
   const UnitsQuery& query_;
+  const query::BoundQuery& bound_;
   const Source& source_;
-  const RunOptions& options_;
+  StateSteps steps_;
+  StateSteps unrecorded_steps_;  // for samples
   const QueryUnits units_;
-  const StateSteps steps_;
   const std::vector<Order> orders_;
   const bool leaves_out_rows_;
   const std::optional<std::vector<Column>> corners_;  // by order, a row for each unit
@@ -429,9 +426,8 @@ class UnitsRun {
 
 }  // namespace
 
-std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query,
-                                                const Source& source) {
-  const query::BoundQuery& bound = query.bound;
+std::optional<std::string> reason_against_units(const UnitsQuery& query, const Source& source) {
+  const query::BoundQuery& bound = query.steps.query;
   const bool is_ranking = !bound.ranking.empty() && bound.limit;
   if (bound.group || bound.at_least || (!bound.preference && !is_ranking)) {
     return "units do not tell which rows are in the answer";
@@ -440,7 +436,7 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   if (!bound.partition_columns.empty()) return "the order of partitions is that of all rows";
   if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
   if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
-  if (state.uses_gpu_now(bound.path.device)) return "a GPU takes part";
+  if (query.steps.engine.uses_gpu_now(bound.path.device)) return "a GPU takes part";
   const std::int64_t rows = rows_of(source, query.units);
   if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";
   const auto units = static_cast<std::int64_t>(query.units.size());
@@ -448,9 +444,8 @@ std::optional<std::string> reason_against_units(const EngineState& state, const 
   return std::nullopt;
 }
 
-std::optional<UnitRows> rows_by_units(const Engine& engine, const EngineState& state, const UnitsQuery& query,
-                                      const Source& source, const RunOptions& options) {
-  return UnitsRun(engine, state, query, source, options).run();
+std::optional<UnitRows> rows_by_units(const UnitsQuery& query, const Source& source) {
+  return UnitsRun(query, source).run();
 }
 
 }  // namespace skyrank::exec

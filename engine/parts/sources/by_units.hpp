@@ -9,9 +9,8 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/source.hpp>
 
-#include "engine/executor/engine_state.hpp"
 #include "engine/parts/memory/source_memory.hpp"
-#include "engine/query/bound.hpp"
+#include "engine/parts/states/query_state.hpp"
 
 // Units of a source are read and answered side by side, so that some are decoded while others are selected from and no
 // more than a few are in memory. The best rows of all rows are among the best rows of the units, and the same holds for
@@ -22,8 +21,7 @@ namespace skyrank::exec {
 
 /// A query that may be answered by units.
 struct UnitsQuery {
-  const Query& query;  ///< reads `columns` alone; its outputs may be others
-  const query::BoundQuery& bound;
+  StateSteps steps;                       ///< the query reads `columns` alone
   const std::vector<int>& columns;        ///< read of each unit, ascending
   const std::vector<std::size_t>& units;  ///< units that may hold rows of the answer, ascending
 };
@@ -40,12 +38,10 @@ struct UnitRows {
 };
 
 /// Returns why a query is not answered by units, or nothing where it may be.
-std::optional<std::string> reason_against_units(const EngineState& state, const UnitsQuery& query,
-                                                const Source& source);
+std::optional<std::string> reason_against_units(const UnitsQuery& query, const Source& source);
 
 /// Answers the query unit by unit. Nothing where the units leave so many rows that this does not help. Throws what the
 /// source and the engine throw.
-std::optional<UnitRows> rows_by_units(const Engine& engine, const EngineState& state, const UnitsQuery& query,
-                                      const Source& source, const RunOptions& options);
+std::optional<UnitRows> rows_by_units(const UnitsQuery& query, const Source& source);
 
 }  // namespace skyrank::exec

@@ -10,19 +10,21 @@ std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units
                          [&](std::int64_t rows, std::size_t unit) { return rows + source.units()[unit].rows; });
 }
 
-QueryUnits::QueryUnits(const EngineState& state, const Query& query, const Source& source,
+QueryUnits::QueryUnits(const EngineState& state, const Location& query_location, const Source& source,
                        const std::vector<int>& columns, RowId first_row)
-    : state_(state), query_(query), sizes_(source, columns) {
+    : state_(state), query_location_(query_location), sizes_(source, columns) {
   for (const SourceUnit& unit : source.units()) {
     begins_.push_back(first_row);
     first_row += unit.rows;
   }
 }
 
-SourceCharge QueryUnits::charge_unit(std::size_t unit) const { return {state_, query_, sizes_.of_units({&unit, 1})}; }
+SourceCharge QueryUnits::charge_unit(std::size_t unit) const {
+  return {state_, query_location_, sizes_.of_units({&unit, 1})};
+}
 
 SourceCharge QueryUnits::charge_rows(std::size_t rows) const {
-  SourceCharge charge(state_, query_, sizes_.of_rows(static_cast<std::int64_t>(rows)));
+  SourceCharge charge(state_, query_location_, sizes_.of_rows(static_cast<std::int64_t>(rows)));
   charge.finish_reading();
   return charge;
 }

@@ -20,8 +20,8 @@ std::int64_t rows_of(const Source& source, const std::vector<std::size_t>& units
 class QueryUnits {
  public:
   /// `columns` are read of each unit; the source begins at `first_row` of the whole table.
-  QueryUnits(const EngineState& state, const Query& query, const Source& source, const std::vector<int>& columns,
-             RowId first_row = 0);
+  QueryUnits(const EngineState& state, const Location& query_location, const Source& source,
+             const std::vector<int>& columns, RowId first_row = 0);
 
   /// Returns the first row of a unit in the whole table.
   RowId begin(std::size_t unit) const { return begins_[unit]; }
@@ -39,7 +39,7 @@ class QueryUnits {
 
  private:
   const EngineState& state_;
-  const Query& query_;
+  const Location& query_location_;
   ColumnSizes sizes_;
   std::vector<RowId> begins_;
 };

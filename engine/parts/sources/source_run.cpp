@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,17 +13,18 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/operators/gather.hpp"
+#include "engine/parts/gpus/by_gpus.hpp"
+#include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
+#include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
-#include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/stopwatch.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -74,11 +76,14 @@ void plan_units(ReadPlan& plan, const Source& source) {
   plan.units = std::move(pruned.units);
 }
 
-ReadPlan plan_reading(const EngineState& state, const Query& query, const Source& source) {
-  query::refuse_unsupported(query, source.schema().unsupported());
-  ReadPlan plan;
-  plan.bound = query::bind(query, query::schema_of(source.schema()));
-  plan.rules = RuleLog(without(state.rules, plan.bound.path.without, plan.bound.path.locations, query.location()));
+/// Returns the units that may have rows for which the query's condition is true.
+std::vector<std::size_t> units_to_read(const BoundQuery& query, const Source& source) {
+  if (!query.condition) return all_units(source);
+  return UnitPruner(source).units_with(*query.condition).units;
+}
+
+ReadPlan plan_reading(const EngineState& state, const BoundQuery& query, const Source& source) {
+  ReadPlan plan{.bound = query, .whole = {}, .late = {}, .units = {}, .rules = RuleLog(state.rules_of(query))};
   plan_columns(plan);
   plan_units(plan, source);
   return plan;
@@ -136,10 +141,10 @@ std::pair<std::vector<RowId>, std::vector<RowId>> ascending(const std::vector<Ro
 /// A query over a source, from its first read to its answer.
 class SourceRun {
  public:
-  /// `query` and `options` have no time limit of their own; `limits` are those of the whole.
-  SourceRun(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-            const RunOptions& options, Limits& limits)
-      : engine_(engine), state_(state), query_(query), source_(source), options_(options), limits_(limits) {}
+  /// `options` have no time limit of their own; `limits` are those of the whole.
+  SourceRun(const EngineState& state, const BoundQuery& query, const Source& source, const RunOptions& options,
+            Limits& limits)
+      : state_(state), query_(query), source_(source), options_(options), limits_(limits) {}
 
   Result run() {
     ReadPlan plan = planned();
@@ -168,31 +173,33 @@ class SourceRun {
                                              "; the rows are those of the first of " +
                                              std::to_string(plan.units.size()) + " units");
     }
-    PlanNode tree = engine_.explain(query_, read(part), options_);
+    PlanNode tree = explain_table(state_, query_, read(part), options_);
     note(tree, plan);
     return tree;
   }
 
  private:
   ReadPlan planned() {
-    ReadPlan plan;
-    in_arena([&] { plan = plan_reading(state_, query_, source_); });
-    return plan;
+    return state_.on_threads(options_.stop, [&] { return plan_reading(state_, query_, source_); });
   }
 
-  template <class F>
-  void in_arena(const F& f) {
-    const std::stop_token stop = options_.stop;
-    state_.admission.run(stop, [&] {
-      const StopScope stops(stop);
-      f();
-    });
+  /// Returns how parts of the query run, of which a new record is kept.
+  StateSteps recorded_steps(const BoundQuery& query) {
+    record_ = std::make_unique<PartsRecord>();
+    return {.engine = state_, .query = query, .options = options_, .run = run_table, .record = record_.get()};
+  }
+
+  /// Hangs what was done with each part below the plan of what follows.
+  void attach_record(PlanNode& tree) const {
+    const std::size_t parts = record_->count();
+    attach_parts(tree, record_->node(std::to_string(parts) + (parts == 1 ? " unit" : " units") +
+                                     ", some read while others are answered"));
   }
 
   Table read(const ReadPlan& plan) {
     Stopwatch watch;
     limits_.phase = "reading the table";
-    charge_.emplace(state_, query_, ColumnSizes(source_, plan.whole).of_units(plan.units));
+    charge_.emplace(state_, query_.location, ColumnSizes(source_, plan.whole).of_units(plan.units));
     SourceRows read = source_.read(plan.units, plan.whole);
     charge_->finish_reading();
     read_ms_ += watch.lap();
@@ -201,17 +208,17 @@ class SourceRun {
   }
 
   /// Rows that the units leave, where the query is answered by units.
-  std::optional<UnitRows> left_by_units(ReadPlan& plan, const Query& selected) {
+  std::optional<UnitRows> left_by_units(ReadPlan& plan, const BoundQuery& selected) {
     if (!plan.rules.rules().has(Rule::by_units)) return std::nullopt;
-    const UnitsQuery units{selected, plan.bound, plan.whole, plan.units};
-    if (const auto reason = reason_against_units(state_, units, source_)) {
+    const UnitsQuery units{recorded_steps(selected), plan.whole, plan.units};
+    if (const auto reason = reason_against_units(units, source_)) {
       plan.rules.left_out(Rule::by_units, *reason);
       return std::nullopt;
     }
     by_units_ = true;
     Stopwatch watch;
     limits_.phase = "answering units of the table";
-    std::optional<UnitRows> left = rows_by_units(engine_, state_, units, source_, options_);
+    std::optional<UnitRows> left = rows_by_units(units, source_);
     read_ms_ += watch.lap();
     if (!left) {
       plan.rules.left_out(Rule::by_units, "did not help: the units leave too many rows");
@@ -272,7 +279,7 @@ class SourceRun {
                      (std::ranges::any_of(columns, [&](int column) { return is_text(column); }) ||
                       std::ranges::all_of(columns, is_narrow));
     const bool groups = few && (query.group || has_few_rows(query));
-    const bool plain = !query.condition && !query_.at_least() && query.path.algorithms.empty() && plan.late.empty();
+    const bool plain = !query.condition && !query.at_least && query.path.algorithms.empty() && plan.late.empty();
     const auto units = static_cast<std::int64_t>(plan.units.size());
     return groups && plain && may_use_parts(plan) && rows_of(source_, plan.units) >= kMinRowsOfUnit * units;
   }
@@ -281,7 +288,7 @@ class SourceRun {
     if (!may_have_few_groups(plan)) return std::nullopt;
     const std::vector<int>& keys = plan.bound.group ? plan.bound.group->columns : plan.bound.partition_columns;
     limits_.phase = "answering units of the table";
-    auto answer = answer_of_few_groups(engine_, state_, query_, source_, plan.whole, keys, plan.units, options_);
+    auto answer = answer_of_few_groups(recorded_steps(query_), source_, plan.whole, keys, plan.units);
     if (!answer) return std::nullopt;
     plan.rules.applied(Rule::by_units,
                        std::to_string(plan.units.size()) + " units: partial answers, as groups are few");
@@ -293,7 +300,7 @@ class SourceRun {
     plan.late.clear();
     limits_.phase = "answering parts of the table";
     PartsAnswer answer =
-        answer_by_parts(engine_, state_, query_, source_, query::columns_read(plan.bound), plan.units, room, options_);
+        answer_by_parts(recorded_steps(query_), source_, query::columns_read(plan.bound), plan.units, room);
     const std::string spilled = answer.spilled ? "; groups spilled to a temporary file of " +
                                                      std::to_string(answer.spilled->partitions) + " partitions"
                                                : "";
@@ -305,6 +312,7 @@ class SourceRun {
     bytes_ += answer.bytes;
     if (answer.spilled) spilled_bytes_ = answer.spilled->bytes;
     answer.result.timing.read_ms = read_ms_ + answer.read_ms;
+    attach_record(answer.result.plan);
     note(answer.result.plan, plan);
     return std::move(answer.result);
   }
@@ -337,9 +345,9 @@ class SourceRun {
   }
 
   Result reduced_at_once(ReadPlan& plan, bool by_units) {
-    Query selected = query_;
-    // The outputs are made below; until then any one will do.
-    if (!plan.late.empty()) selected.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
+    BoundQuery selected = query_;
+    // The outputs are made below.
+    if (!plan.late.empty()) selected.outputs = {{.name = "row", .kind = BoundOutput::Kind::row, .expression = {}}};
     std::optional<UnitRows> left;
     if (by_units) left = left_by_units(plan, selected);
     if (!left && needs_parts(plan)) {
@@ -350,14 +358,20 @@ class SourceRun {
       if (auto answer = by_few_groups(plan)) return *std::move(answer);
     }
     const Table input = left ? left->table : read(plan);
-    Result result = engine_.run(selected, input, options_);
+    Result result = run_table(state_, selected, input, options_);
     Stopwatch watch;
-    in_arena([&] { finish(plan, input, left ? &left->rows : nullptr, result); });
+    state_.on_threads(options_.stop, [&] {
+      finish(plan, input, left ? &left->rows : nullptr, result);
+      return true;
+    });
     const double ms = watch.lap();
     result.timing.gather_ms += ms;
     result.timing.total_ms += ms;
     result.timing.read_ms = read_ms_;
-    if (left) result.work += left->work;
+    if (left) {
+      result.work += left->work;
+      attach_record(result.plan);
+    }
     note(result.plan, plan);
     return result;
   }
@@ -393,7 +407,7 @@ class SourceRun {
                          const std::vector<RowId>& ids) {
     const auto [sorted_rows, places] = ascending(rows);
     const auto [sorted_ids, unused] = ascending(ids);
-    late_charge_.emplace(state_, query_,
+    late_charge_.emplace(state_, query_.location,
                          ColumnSizes(source_, plan.late).of_rows(static_cast<std::int64_t>(rows.size())));
     SourceRows late = source_.read_rows(sorted_ids, plan.late);
     late_charge_->finish_reading();
@@ -417,7 +431,7 @@ class SourceRun {
     const std::string all = join(query::columns_read(plan.bound));
     PlanNode* scan = &tree;
     while (!scan->children.empty()) scan = &scan->children.front();
-    scan->detail = query_.from() + (all.empty() ? "" : ": " + all);
+    scan->detail = query_.from + (all.empty() ? "" : ": " + all);
     const auto units = static_cast<double>(source_.units().size());
     scan->statistics = {{"units", units},
                         {"units skipped", units - static_cast<double>(plan.units.size() - skipped_)},
@@ -441,12 +455,12 @@ class SourceRun {
     }
   }
 
-  const Engine& engine_;
   const EngineState& state_;
-  const Query& query_;
+  const BoundQuery& query_;
   const Source& source_;
   const RunOptions& options_;
   Limits& limits_;
+  std::unique_ptr<PartsRecord> record_;      // of the last attempt to answer by parts
   std::optional<SourceCharge> charge_;       // for columns that are read whole
   std::optional<SourceCharge> late_charge_;  // for those of the answer's rows
   double read_ms_ = 0;
@@ -460,17 +474,37 @@ class SourceRun {
 
 }  // namespace
 
-Result run_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
-                  const RunOptions& options) {
-  return limited_as_a_whole(query, options, state.timer, [&](const Query& part, const RunOptions& run, Limits& limits) {
-    return SourceRun(engine, state, part, source, run, limits).run();
+Result run_source(const EngineState& state, const BoundQuery& query, const Source& source, const RunOptions& options) {
+  return limited_as_a_whole(query, options, state.timer, [&](const RunOptions& run, Limits& limits) {
+    return SourceRun(state, query, source, run, limits).run();
   });
 }
 
-PlanNode explain_source(const Engine& engine, const EngineState& state, const Query& query, const Source& source,
+PlanNode explain_source(const EngineState& state, const BoundQuery& query, const Source& source,
                         const RunOptions& options) {
-  return limited_as_a_whole(query, options, state.timer, [&](const Query& part, const RunOptions& run, Limits& limits) {
-    return SourceRun(engine, state, part, source, run, limits).explain();
+  return limited_as_a_whole(query, options, state.timer, [&](const RunOptions& run, Limits& limits) {
+    return SourceRun(state, query, source, run, limits).explain();
+  });
+}
+
+Partial partial_of_source(const StateSteps& steps, const Source& part, RowId first_row) {
+  const BoundQuery& query = steps.query;
+  const std::vector<int> columns = query::columns_read(query);
+  const std::int64_t size = num_rows(part);
+  const RowRange covers{first_row, first_row + size};
+  return with_counted_copies(steps.engine, query.location, [&]() -> Partial {
+    if (keeps_all(query) || !query.partition_columns.empty()) {
+      const Partial all = partial_by_units(steps, part, columns, units_to_read(query, part), first_row);
+      return {all.fingerprint(), {covers}, all.rows(), all.columns()};
+    }
+    std::vector<RowId> rows = run_source(steps.engine, candidates_query(query, size), part, steps.options).rows;
+    std::ranges::sort(rows);
+    const SourceRows read = steps.engine.on_threads(steps.options.stop, [&] { return part.read_rows(rows, columns); });
+    std::vector<Column> chosen;
+    for (const int column : columns) chosen.push_back(read.table.column(column));
+    for (RowId& row : rows) row += first_row;
+    Table table = chosen.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(chosen));
+    return {steps.fingerprint, {covers}, std::move(rows), std::move(table)};
   });
 }
 

@@ -6,13 +6,14 @@
 
 namespace skyrank::exec {
 
-/// Returns the positions of the candidates of a table (candidates.hpp), ascending.
-std::vector<RowId> candidates_of(const StateContext& context, const Table& table);
+/// Returns the positions of the candidates that a query has in a table to which it is bound (candidates.hpp),
+/// ascending.
+std::vector<RowId> candidates_of(const StateContext& context, const query::BoundQuery& query, const Table& table);
 
 /// The state of a query without groups: its candidates, with the columns that the query reads.
 class CandidateState final : public StateKind {
  public:
-  explicit CandidateState(const StateContext& context) : context_(context) {}
+  explicit CandidateState(const StateContext& context);
 
   StateRows sink(const Table& part, RowId first_row) const override;
   StateRows combine(const StateRows& all) const override;
@@ -20,6 +21,7 @@ class CandidateState final : public StateKind {
 
  private:
   const StateContext& context_;
+  const query::BoundQuery over_states_;
 };
 
 }  // namespace skyrank::exec

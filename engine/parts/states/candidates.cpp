@@ -2,42 +2,48 @@
 
 #include <algorithm>
 
-#include "engine/query/bound.hpp"
-
 namespace skyrank::exec {
 
-Query base_query(const Query& query) {
-  Query base = Query::from(query.from());
-  base.where(query.where()).location(query.location()).timeout(query.timeout());
-  base.using_path(
-      {.algorithms = {}, .device = query.using_path().device, .parameters = {}, .without = query.using_path().without});
-  base.select({SelectItem{"row", Expression("row()")}});
-  return base;
+using query::BoundOutput;
+using query::BoundQuery;
+
+bool has_missing_rules(const BoundQuery& query) {
+  return query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule);
 }
 
-bool has_missing_rules(const Query& query) {
-  return query::drops_or_refuses(query.nan()) || query::drops_or_refuses(query.nulls());
-}
+bool keeps_all(const BoundQuery& query) { return query.group || (!query.preference && !query.limit); }
 
-bool keeps_all(const Query& query) { return !query.group_by().empty() || (!query.prefer() && !query.limit()); }
-
-void add_rules(const Query& query, Query& reduced) {
-  reduced.nan(query.nan()).nulls(query.nulls()).partition_by(query.partition_by());
-}
-
-Query candidates_query(const Query& query, std::int64_t rows) {
-  Query reduced = base_query(query);
-  if (keeps_all(query)) return reduced.prefer(low("0"));
-  add_rules(query, reduced);
-  if (!query.prefer()) {
-    const std::int64_t limit = *query.limit() == 0 ? 0 : query.offset() + *query.limit();
-    return reduced.rank_by(query.rank_by()).limit(limit).ties(query.ties());
+BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {
+  BoundQuery reduced;
+  reduced.from = query.from;
+  reduced.location = query.location;
+  reduced.condition = query.condition;
+  reduced.outputs = {{.name = "row", .kind = BoundOutput::Kind::row, .expression = {}}};
+  reduced.path = {.algorithms = {}, .device = query.path.device, .parameters = {}, .without = query.path.without};
+  if (keeps_all(query)) return reduced;
+  reduced.nan_rule = query.nan_rule;
+  reduced.null_rule = query.null_rule;
+  reduced.partition_columns = query.partition_columns;
+  if (!query.preference) {
+    reduced.ranking = query.ranking;
+    reduced.limit = *query.limit == 0 ? 0 : query.offset + *query.limit;
+    reduced.ties = query.ties;
+    return reduced;
   }
-  reduced.prefer(*query.prefer()).levels(query.levels()).distinct(query.distinct());
-  if (query.at_least() == 0) reduced.at_least(0);
-  if (query.at_least() > 0) reduced.levels(std::clamp<std::int64_t>(rows, 1, *query.at_least()));
-  if (has_missing_rules(query) && !query.rank_by().empty()) reduced.rank_by(query.rank_by());
+  reduced.preference = query.preference;
+  reduced.levels = query.levels;
+  reduced.distinct = query.distinct;
+  if (query.at_least == 0) reduced.at_least = 0;
+  if (query.at_least > 0) reduced.levels = std::clamp<std::int64_t>(rows, 1, *query.at_least);
+  if (has_missing_rules(query)) reduced.ranking = query.ranking;
   return reduced;
+}
+
+BoundQuery query_of_groups(const BoundQuery& query) {
+  BoundQuery rest = query;
+  rest.condition.reset();
+  rest.group.reset();
+  return rest;
 }
 
 }  // namespace skyrank::exec

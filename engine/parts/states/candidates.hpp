@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <skyrank/query.hpp>
+#include "engine/query/bound.hpp"
 
 // Partial answers: the candidates of a part, found by a reduced query over it, and the query itself over the candidates
 // of all parts.
@@ -26,19 +26,16 @@
 // the rules about missing values, which look at all rows anyway.
 namespace skyrank::exec {
 
-/// Returns a query for the rows that pass the condition, with no part besides that could reduce them.
-Query base_query(const Query& query);
-
 /// Returns true if the query has a rule by which rows are left out, or refused, for NULL or NaN.
-bool has_missing_rules(const Query& query);
+bool has_missing_rules(const query::BoundQuery& query);
 
 /// Returns true if every row that passes the condition is a candidate.
-bool keeps_all(const Query& query);
-
-/// Sets the parts that partitions and missing values need.
-void add_rules(const Query& query, Query& reduced);
+bool keeps_all(const query::BoundQuery& query);
 
 /// Returns the query for the candidates of a part of `rows` rows, but for the first rows of partitions.
-Query candidates_query(const Query& query, std::int64_t rows);
+query::BoundQuery candidates_query(const query::BoundQuery& query, std::int64_t rows);
+
+/// Returns the query over the table that `group_by` derives.
+query::BoundQuery query_of_groups(const query::BoundQuery& query);
 
 }  // namespace skyrank::exec

@@ -4,16 +4,14 @@
 #include <vector>
 
 #include "engine/operators/gather.hpp"
-#include "engine/query/bound.hpp"
 
 namespace skyrank::exec {
 
-void renumber(const Query& query, const StateRows& all, Result& result) {
+void renumber(const query::BoundQuery& query, const StateRows& all, Result& result) {
   for (RowId& row : result.rows) row = all.global(row);
   std::vector<Column> columns = result.table.columns();
-  const auto bound = query::bind(query, query::schema_of(all.columns));
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (bound.outputs[c].kind != query::BoundOutput::Kind::row) continue;
+    if (query.outputs[c].kind != query::BoundOutput::Kind::row) continue;
     columns[c] = row_column(result.rows, columns[c].name());
   }
   if (!columns.empty()) result.table = Table(std::move(columns));

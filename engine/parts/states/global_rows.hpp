@@ -20,6 +20,6 @@ auto with_global_rows(const F& f, const Global& global) {
 
 /// Replaces positions among the rows of a state by positions in the whole table, in the row ids of an answer and in its
 /// columns of them. `query` is that of the answer.
-void renumber(const Query& query, const StateRows& all, Result& result);
+void renumber(const query::BoundQuery& query, const StateRows& all, Result& result);
 
 }  // namespace skyrank::exec

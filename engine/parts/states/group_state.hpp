@@ -10,16 +10,12 @@ namespace skyrank::exec {
 struct FinishedGroups {
   Table table;              ///< a row a group, as `group_by` derives it
   std::vector<RowId> rows;  ///< first rows of the groups in the whole table, ascending
-  Table states;             ///< columns that they were made of, without rows
 };
-
-/// Returns the query over the table that `group_by` derives.
-Query query_of_groups(const Query& query);
 
 /// The state of a query with groups: the first row of each, with the states of its aggregates (aggregate_states.hpp).
 class GroupState final : public StateKind {
  public:
-  explicit GroupState(const StateContext& context) : context_(context) {}
+  explicit GroupState(const StateContext& context);
 
   StateRows sink(const Table& part, RowId first_row) const override;
   StateRows combine(const StateRows& all) const override;
@@ -35,6 +31,8 @@ class GroupState final : public StateKind {
 
  private:
   const StateContext& context_;
+  const query::BoundQuery over_states_;
+  const query::BoundQuery over_groups_;  // of the table that `group_by` derives
 };
 
 }  // namespace skyrank::exec

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <string>
 #include <utility>
 
+#include <skyrank/error.hpp>
+
 #include "engine/executor/limits.hpp"
+#include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/unite.hpp"
+#include "engine/plan/describe.hpp"
+#include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -20,23 +27,91 @@ void truncate(std::vector<T>& list, std::size_t size) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(size), list.end());
 }
 
+/// Calls f, which copies rows of states, within the engine's limit of memory and where it hears of a stop.
+template <class F>
+auto limited_copies(const StateSteps& steps, const F& f) {
+  return limited_as_a_whole(steps.query, steps.options, steps.engine.timer, [&](const RunOptions&, Limits&) {
+    return with_counted_copies(steps.engine, steps.query.location, f);
+  });
+}
+
 }  // namespace
 
+void check_place(const Location& query_location, std::int64_t rows, RowId first_row) {
+  if (first_row >= 0 && first_row <= std::numeric_limits<RowId>::max() - rows) return;
+  throw DataError("a part of " + std::to_string(rows) + " rows cannot begin at row " + std::to_string(first_row) +
+                      "; rows count from 0 to 9223372036854775806",
+                  query_location);
+}
+
+namespace {
+
+/// Returns the plan of what was done with a part: that of the query over its rows, if there was one, and its groups.
+PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, const std::vector<Result>& runs,
+                      std::size_t left, double ms) {
+  PlanNode input;
+  input.op = "scan";
+  input.measured_rows = part.num_rows();
+  if (!runs.empty()) input = runs.front().plan;
+  if (!query.group) return input;
+  PlanNode group;
+  group.op = "group";
+  group.detail = describe_group(*query.group, part);
+  group.rules = std::exchange(input.rules, {});
+  group.measured_rows = static_cast<std::int64_t>(left);
+  group.measured_ms = ms;
+  group.children.push_back(std::move(input));
+  return group;
+}
+
+/// Calls f(kind), which gives the state of rows of a part, and records what it does.
 template <class F>
-auto QueryState::run(const F& f) const {
-  if (!steps_.of_few_rows) return f(steps_.query);
+Partial recorded(const StateSteps& steps, const Table& part, RowRange covers, std::vector<Result>* runs, const F& f) {
+  return limited_copies(steps, [&]() -> Partial {
+    std::vector<Result> own;
+    std::vector<Result>& of_part = runs != nullptr ? *runs : own;
+    const StateContext context{steps.engine, steps.query, steps.options, steps.run, &of_part};
+    Stopwatch watch;
+    StateRows left = f(*kind_of(context));
+    const double ms = watch.lap();
+    if (steps.record != nullptr) {
+      steps.record->add(plan_of_part(steps.query, part, of_part, left.rows.size(), ms), ms);
+    }
+    return {steps.fingerprint, {covers}, std::move(left.rows), std::move(left.columns)};
+  });
+}
+
+}  // namespace
+
+Partial partial_of(const StateSteps& steps, const Table& part, RowId first_row, std::vector<Result>* runs) {
+  check_place(steps.query.location, part.num_rows(), first_row);
+  return recorded(steps, part, {first_row, first_row + part.num_rows()}, runs,
+                  [&](const StateKind& kind) { return kind.sink(part, first_row); });
+}
+
+Partial partial_of(const StateSteps& steps, const StateRows& rows, RowRange covers, std::vector<Result>* runs) {
+  return recorded(steps, rows.columns, covers, runs, [&](const StateKind& kind) { return kind.combine(rows); });
+}
+
+template <class F>
+auto QueryState::with_kind(const F& f) const {
+  const auto run = [&](const query::BoundQuery& query) {
+    const StateContext context{steps_.engine, query, steps_.options, steps_.run};
+    return limited_copies(steps_, [&] { return f(*kind_of(context)); });
+  };
+  if (!steps_.path_of_few_rows) return run(steps_.query);
   if (rows_ > Doubling::kFewRows) {
     try {
-      return f(steps_.query);
+      return run(steps_.query);
     } catch (const GpuMemoryError&) {  // the other one needs none
     }
   }
-  return f(*steps_.of_few_rows);
+  query::BoundQuery of_few = steps_.query;
+  of_few.path = *steps_.path_of_few_rows;
+  return run(of_few);
 }
 
-void QueryState::sink(const Table& part, RowId first_row) {
-  combine(steps_.engine.partial(steps_.query, part, first_row, steps_.options));
-}
+void QueryState::sink(const Table& part, RowId first_row) { combine(partial_of(steps_, part, first_row)); }
 
 void QueryState::combine(Partial partial) {
   QueryState other(steps_, Doubling::never());
@@ -75,7 +150,8 @@ void QueryState::combine(QueryState&& other) {
 }
 
 Result QueryState::finalize() const {
-  return run([&](const Query& query) { return steps_.engine.merge(query, partials_, steps_.options); });
+  if (partials_.empty()) throw DataError("merging needs at least one partial answer", steps_.query.location);
+  return with_kind([&](const StateKind& kind) { return kind.finalize(unite(partials_).state); });
 }
 
 std::optional<Partial> QueryState::partial() const {
@@ -94,13 +170,17 @@ CountedRows QueryState::rows() && {
   std::ranges::sort(partials_, {}, [](const Partial& partial) {
     return partial.covers().empty() ? RowId{0} : partial.covers().front().begin;
   });
-  CountedRows all{unite(steps_.query, partials_).state, {}};
+  CountedRows all{unite(partials_).state, {}};
   for (Counted& one : charges_) all.charges.push_back(std::move(one.charge));
   return all;
 }
 
 Partial QueryState::merged() const {
-  return run([&](const Query& query) { return steps_.engine.merge_partials(query, partials_, steps_.options); });
+  return with_kind([&](const StateKind& kind) -> Partial {
+    United all = unite(partials_);
+    StateRows left = kind.combine(all.state);
+    return {steps_.fingerprint, std::move(all.covers), std::move(left.rows), std::move(left.columns)};
+  });
 }
 
 void QueryState::reduce() {

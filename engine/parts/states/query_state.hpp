@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <skyrank/engine.hpp>
 #include <skyrank/partial.hpp>
-#include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
 #include "engine/parts/memory/source_memory.hpp"
+#include "engine/parts/states/parts_record.hpp"
 #include "engine/parts/states/state_kind.hpp"
 
 namespace skyrank::exec {
@@ -40,14 +42,30 @@ class Doubling {
 
 /// How the states of a query run.
 struct StateSteps {
-  const Engine& engine;
-  Query query;
+  const EngineState& engine;
+  query::BoundQuery query;  ///< bound to the tables of the parts
   RunOptions options;
-  /// The query for up to Doubling::kFewRows rows, and for more where these do not fit the memory of a GPU.
-  std::optional<Query> of_few_rows = {};
+  RunTable run;                                    ///< for queries over a part or a state
+  std::string fingerprint = std::string(16, '0');  ///< names the query of partial answers
+  /// How states of up to Doubling::kFewRows rows run, and larger ones that do not fit the memory of a GPU, if
+  /// otherwise.
+  std::optional<Using> path_of_few_rows = {};
   /// Counts so many rows as memory, or throws ResourceError; null: rows are not counted.
   std::function<SourceCharge(std::size_t rows)> charge = {};
+  PartsRecord* record = nullptr;  ///< gets what was done with each part
 };
+
+/// DataError where a part of so many rows cannot begin at row `first_row` of a table.
+void check_place(const Location& query_location, std::int64_t rows, RowId first_row);
+
+/// Returns the partial answer over a part that begins at row `first_row` of the whole table. `runs`, if any, gets the
+/// results of queries over the part, without their tables. Throws what Engine::partial throws.
+Partial partial_of(const StateSteps& steps, const Table& part, RowId first_row, std::vector<Result>* runs = nullptr);
+
+/// The same for those rows of a part that may be in the answer: `rows` has their positions in the whole table; the part
+/// `covers` them and others.
+Partial partial_of(const StateSteps& steps, const StateRows& rows, RowRange covers,
+                   std::vector<Result>* runs = nullptr);
 
 /// Rows of a state, and what counts them as memory.
 struct CountedRows {
@@ -107,9 +125,9 @@ class QueryState {
     SourceCharge charge;
   };
 
-  /// Calls f with the query that fits the number of rows.
+  /// Calls f with the query's kind of state, on the path that fits the number of rows.
   template <class F>
-  auto run(const F& f) const;
+  auto with_kind(const F& f) const;
   Partial merged() const;
   void give_back_charges();
 

@@ -10,7 +10,6 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/group_keys.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
@@ -121,7 +120,6 @@ FinishedGroups united(std::vector<FinishedGroups> parts) {
     all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
   }
   all.table = concatenate(tables);
-  all.states = parts.front().states;
   const auto order = ascending_order(all.rows);
   if (order.empty()) return all;
   all.table = gather(all.table, order);
@@ -131,7 +129,7 @@ FinishedGroups united(std::vector<FinishedGroups> parts) {
 
 }  // namespace
 
-bool may_spill_groups(const Query& query) { return !query.group_by().empty() && !keeps_all(query_of_groups(query)); }
+bool may_spill_groups(const query::BoundQuery& query) { return query.group && !keeps_all(query_of_groups(query)); }
 
 SpilledGroups::SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows,
                              const Partial& sample, std::size_t room)
@@ -142,10 +140,9 @@ SpilledGroups::SpilledGroups(const EngineState& state, const StateSteps& steps, 
 
 void SpilledGroups::sink(const Partial& groups) {
   if (groups.rows().empty()) return;
-  with_counted_copies(state_, steps_.query, [&] {
-    const Query named = with_key_names(steps_.query, groups.columns());
-    const auto bound = query::bind(named, query::schema_of(groups.columns()));
-    ByPartition order = order_by_partition(groups.columns(), bound.group->columns, tables_.partitions());
+  with_counted_copies(state_, steps_.query.location, [&] {
+    const query::BoundQuery over_states = query::over_columns_read(steps_.query);
+    ByPartition order = order_by_partition(groups.columns(), over_states.group->columns, tables_.partitions());
     tables_.append(gather(with_rows(groups), order.rows), std::move(order.begins), groups.rows().front());
   });
 }
@@ -153,7 +150,11 @@ void SpilledGroups::sink(const Partial& groups) {
 /// Finishes the partitions on several threads, as far as these fit the limit of memory.
 class SpilledGroups::Finish {
  public:
-  explicit Finish(const SpilledGroups& groups) : groups_(groups), steps_(groups.steps_) {}
+  explicit Finish(const SpilledGroups& groups)
+      : groups_(groups),
+        steps_(groups.steps_),
+        context_{steps_.engine, steps_.query, steps_.options, steps_.run},
+        kind_(context_) {}
 
   Result answer();
 
@@ -177,32 +178,22 @@ class SpilledGroups::Finish {
     const std::size_t threads = threads_within_limit(
         groups_.state_, static_cast<std::size_t>(row * static_cast<double>(most)), concurrency, groups_.room_);
     share_out(threads, partitions, [&](std::size_t partition) {
-      if (steps_.options.stop.stop_requested())
-        throw CancelledError("the query was cancelled", steps_.query.location());
+      if (steps_.options.stop.stop_requested()) throw CancelledError("the query was cancelled", steps_.query.location);
       work(partition);
     });
   }
 
-  template <class F>
-  auto with_kind(const Table& states, const F& f) const {
-    const Query named = with_key_names(steps_.query, states);
-    const StateContext context{steps_.engine, named, steps_.options};
-    return f(GroupState(context));
-  }
-
-  /// Calls f(kind, states) for the states of a partition.
+  /// Calls f(states) for the states of a partition.
   template <class F>
   auto with_states(std::size_t partition, const F& f) const {
-    return with_counted_copies(groups_.state_, steps_.query, [&] {
-      const StateRows states = without_rows(groups_.tables_.read(partition));
-      return with_kind(states.columns, [&](const GroupState& kind) { return f(kind, states); });
-    });
+    return with_counted_copies(groups_.state_, steps_.query.location,
+                               [&] { return f(without_rows(groups_.tables_.read(partition))); });
   }
 
   void keep_best(std::size_t partition) {
-    auto best = with_states(partition, [&](const GroupState& kind, const StateRows& states) {
-      const auto groups = finished(kind, states);
-      return groups ? best_of(kind, *groups) : std::nullopt;
+    auto best = with_states(partition, [&](const StateRows& states) {
+      const auto groups = finished(states);
+      return groups ? best_of(*groups) : std::nullopt;
     });
     if (!best) return;
     const std::scoped_lock lock(mutex_);
@@ -211,9 +202,9 @@ class SpilledGroups::Finish {
   }
 
   /// Returns nothing where a sum overflows.
-  std::optional<FinishedGroups> finished(const GroupState& kind, const StateRows& states) {
+  std::optional<FinishedGroups> finished(const StateRows& states) {
     try {
-      return kind.finish(states);
+      return kind_.finish(states);
     } catch (const RowError& error) {
       const std::scoped_lock lock(mutex_);
       sums_.keep(static_cast<std::size_t>(error.row()));
@@ -222,9 +213,9 @@ class SpilledGroups::Finish {
   }
 
   /// Returns nothing where the query over the groups fails on one of them.
-  std::optional<FinishedGroups> best_of(const GroupState& kind, const FinishedGroups& groups) {
+  std::optional<FinishedGroups> best_of(const FinishedGroups& groups) {
     try {
-      return kind.best(groups);
+      return kind_.best(groups);
     } catch (const RowError& error) {
       keep_failure(error, groups);
       return std::nullopt;
@@ -244,8 +235,8 @@ class SpilledGroups::Finish {
   RowId groups_before(RowId first_row) {
     RowId before = 0;
     for_all([&](std::size_t partition) {
-      const auto here = with_states(partition, [&](const GroupState& kind, const StateRows& states) {
-        const std::vector<RowId> rows = kind.combine(states).rows;
+      const auto here = with_states(partition, [&](const StateRows& states) {
+        const std::vector<RowId> rows = kind_.combine(states).rows;
         return std::ranges::lower_bound(rows, first_row) - rows.begin();
       });
       const std::scoped_lock lock(mutex_);
@@ -256,6 +247,8 @@ class SpilledGroups::Finish {
 
   const SpilledGroups& groups_;
   const StateSteps& steps_;
+  const StateContext context_;
+  const GroupState kind_;
   std::mutex mutex_;  // over all that follows
   std::vector<FinishedGroups> best_;
   std::vector<SourceCharge> charges_;
@@ -275,10 +268,10 @@ Result SpilledGroups::Finish::answer() {
 
 /// Returns nothing where an output fails on a group.
 std::optional<Result> SpilledGroups::Finish::answer_of_best() {
-  return with_counted_copies(groups_.state_, steps_.query, [&]() -> std::optional<Result> {
+  return with_counted_copies(groups_.state_, steps_.query.location, [&]() -> std::optional<Result> {
     const FinishedGroups all = united(std::move(best_));
     try {
-      return with_kind(all.states, [&](const GroupState& kind) { return kind.answer(all); });
+      return kind_.answer(all);
     } catch (const RowError& error) {
       keep_failure(error, all);
       return std::nullopt;

@@ -18,7 +18,7 @@
 namespace skyrank::exec {
 
 /// Returns true if few of a query's groups are in its answer, as a rule, so that spilling the others bounds memory.
-bool may_spill_groups(const Query& query);
+bool may_spill_groups(const query::BoundQuery& query);
 
 /// The spilled groups of a query.
 class SpilledGroups {

@@ -6,7 +6,7 @@
 namespace skyrank::exec {
 
 std::unique_ptr<const StateKind> kind_of(const StateContext& context) {
-  if (context.query.group_by().empty()) return std::make_unique<CandidateState>(context);
+  if (!context.query.group) return std::make_unique<CandidateState>(context);
   return std::make_unique<GroupState>(context);
 }
 

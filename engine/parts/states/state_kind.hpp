@@ -4,8 +4,10 @@
 #include <vector>
 
 #include <skyrank/engine.hpp>
-#include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/query/bound.hpp"
 
 // The state of a query that sees its table part by part: the rows that can still be in the answer. The rows of a part
 // are *sunk* into a state, several states are *combined* into one, and the last one is *finalized* into the answer:
@@ -25,11 +27,17 @@ struct StateRows {
   RowId global(RowId row) const { return rows.at(static_cast<std::size_t>(row)); }
 };
 
-/// A query whose keys of groups and partitions are columns, and how it runs.
+/// Answers a query over a table. Throws what Engine::run throws.
+using RunTable = Result (*)(const EngineState& engine, const query::BoundQuery& query, const Table& table,
+                            const RunOptions& options);
+
+/// A query, bound to the tables of its parts, and how it runs. States have the columns that it reads alone, so that
+/// over a state it is the query over those (query::over_columns_read), to which it may be bound from the beginning.
 struct StateContext {
-  const Engine& engine;
-  const Query& query;
+  const EngineState& engine;
+  const query::BoundQuery& query;
   const RunOptions& options;
+  RunTable run;                         ///< for queries over a part or a state
   std::vector<Result>* runs = nullptr;  ///< gets the results of queries over a part, without their tables
 };
 

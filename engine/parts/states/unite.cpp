@@ -49,24 +49,29 @@ void check_columns(const Query& query, const Table& columns) {
   }
 }
 
-United unite(const Query& query, const std::vector<Partial>& partials) {
-  query.validate();
-  if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
-  const std::string fingerprint = fingerprint_of(query);
+United unite(const std::vector<Partial>& partials) {
   United all;
   std::vector<Table> tables;
   for (const Partial& partial : partials) {
-    check_fingerprint(query, fingerprint, partial);
     tables.push_back(partial.columns());
     all.state.rows.insert(all.state.rows.end(), partial.rows().begin(), partial.rows().end());
   }
   all.covers = united_covers(partials);
   all.state.columns = concatenate(tables);
-  check_columns(query, all.state.columns);
   const auto order = ascending_order(all.state.rows);
   if (order.empty()) return all;
   all.state.columns = gather(all.state.columns, order);
   std::ranges::sort(all.state.rows);
+  return all;
+}
+
+United unite_checked(const Query& query, const std::vector<Partial>& partials) {
+  query.validate();
+  if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
+  const std::string fingerprint = fingerprint_of(query);
+  for (const Partial& partial : partials) check_fingerprint(query, fingerprint, partial);
+  United all = unite(partials);
+  check_columns(query, all.state.columns);
   return all;
 }
 

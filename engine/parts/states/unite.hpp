@@ -16,9 +16,13 @@ struct United {
   std::vector<RowRange> covers;
 };
 
-/// Brings partial answers of a query together, in the order of the whole table. DataError where there are none, where
-/// one belongs to another query, where two cover the same row, or where their columns differ.
-United unite(const Query& query, const std::vector<Partial>& partials);
+/// Brings partial answers of one query together, in the order of the whole table. DataError where two cover the same
+/// row, or where their columns differ.
+United unite(const std::vector<Partial>& partials);
+
+/// Does the same for partial answers that come from outside, of the query at least one. DataError too where there are
+/// none, where one belongs to another query, or where its columns are not those that the query reads.
+United unite_checked(const Query& query, const std::vector<Partial>& partials);
 
 /// Returns the query with the columns that its keys and texts stand for in partial answers with `columns`.
 Query with_state_names(const Query& query, const Table& columns);

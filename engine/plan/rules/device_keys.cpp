@@ -33,13 +33,14 @@ bool would_run_there(const PhysicalPlan& plan, const Table& table) {
   }
 }
 
-/// Has paths priced with keys that are made on the device of columns, of which some have to go there first: for the
-/// operator that reads them first. Queries that share them pay a part each.
-void price_on_device(PhysicalPlan& plan, const Table& table) {
-  TableSample& sample = plan.sample;
+/// Returns the sample by which paths are priced with keys that are made on the device of columns, of which some have to
+/// go there first: for the operator that reads them first. Queries that share them pay a part each.
+TableSample sample_there(const PhysicalPlan& plan, const Table& table) {
+  TableSample sample = plan.sample;
   sample.preference.memory = sample.ranking.memory = kernels::Memory::device;
   const double unsent = residency_of(columns_of_keys(plan.query), table, plan.sharing_queries > 0).unsent;
   (plan.preference ? sample.preference : sample.ranking).unsent = unsent / std::max(1, plan.sharing_queries);
+  return sample;
 }
 
 /// The columns that the device would read.
@@ -57,30 +58,32 @@ std::vector<int> columns_read_there(const PhysicalPlan& plan, const Table& table
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
   if (plan.constraints.device == kernels::Device::cuda) {
-    price_on_device(plan, table);
+    plan.sample = sample_there(plan, table);
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");
     return true;
   }
   const std::vector<int> read = columns_read_there(plan, table);
   if (std::ranges::any_of(read, [&](int column) { return is_only_here(table.column(column).data()); })) {
-    price_on_device(plan, table);
+    plan.sample = sample_there(plan, table);
     plan.rules.applied(Rule::device_keys, "columns are on the GPU already, and not on the host");
     return true;
   }
   const bool pinned =
       std::ranges::any_of(read, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
-  const bool stays = pinned || plan.sharing_queries > 0;
-  const TableSample on_host = plan.sample;
-  if (stays) price_on_device(plan, table);
-  const bool there = stays && would_run_there(plan, table);
-  if (!there) plan.sample = on_host;
-  if (there) {
-    plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
-                                                 : "the columns are shared, and all kernels would run there");
-  } else {
-    plan.rules.left_out(Rule::device_keys, stays ? "not all kernels would run there" : "the table is not pinned");
+  if (!pinned && plan.sharing_queries == 0) {
+    plan.rules.left_out(Rule::device_keys, "the table is not pinned");
+    return false;
   }
-  return there;
+  PhysicalPlan there = plan;
+  there.sample = sample_there(plan, table);
+  if (!would_run_there(there, table)) {
+    plan.rules.left_out(Rule::device_keys, "not all kernels would run there");
+    return false;
+  }
+  plan.sample = there.sample;
+  plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
+                                               : "the columns are shared, and all kernels would run there");
+  return true;
 }
 
 /// Gives the operators that make what kernels on the device read to the device, at its prices.

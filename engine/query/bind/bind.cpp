@@ -180,6 +180,8 @@ std::vector<SelectItem> default_selection(const Schema& schema) {
 BoundQuery bind_checked(const Query& query, const Schema& schema) {
   BoundQuery bound;
   bound.name = query.name();
+  bound.from = query.from();
+  bound.location = query.location();
   const Scope input(schema, schema);
   if (query.where()) bound.condition = input.bind_condition(*query.where());
   if (!query.group_by().empty()) bound.group = bind_group(query, input);

@@ -51,8 +51,7 @@ Query from() { return Query::from("points"); }
 Query skyline() { return from().prefer({low("a"), low("b"), low("c")}); }
 
 PhysicalPlan planned(const Query& query, const Rules& rules = {}, const planner::Constraints& constraints = {}) {
-  return make_plan(query::bind(query, query::schema_of(points())), points(), "points", constraints, {.threads = 1},
-                   rules);
+  return make_plan(query::bind(query, query::schema_of(points())), points(), constraints, {.threads = 1}, rules);
 }
 
 /// A plan that no rule has rewritten but those that sample and price may.

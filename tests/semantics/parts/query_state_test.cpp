@@ -19,6 +19,7 @@
 #include "tests/build.hpp"
 #include "tests/semantics/parts/draw.hpp"
 #include "tests/semantics/parts/parts.hpp"
+#include "tests/semantics/parts/steps.hpp"
 #include "tests/semantics/random_case.hpp"
 
 // The laws of a query's state: combining is associative, parts are sunk in any order, and what fails changes nothing.
@@ -76,13 +77,16 @@ void require_equal(const QueryState& state, const RandomCase& random) {
 template <class Law>
 void require_for_cases(const Law& law) {
   for (int i = 0; i < kCasesPerRun; ++i) {
-    const RandomCase random = drawn_case();
+    RandomCase random = drawn_case();
     try {
+      KeyedQuery keyed = with_key_columns(random.query, random.table);
+      random.query = std::move(keyed.query);
+      random.table = std::move(keyed.table);
       engine().run(random.query, random.table);
     } catch (const DataError&) {
       continue;
     }
-    law(random, StateSteps{.engine = engine(), .query = random.query, .options = {}});
+    law(random, steps_of(state(), random.query, random.table));
   }
 }
 
@@ -142,7 +146,7 @@ std::string message_of(const auto& f) {
 
 TEST(QueryState, WhatFailsChangesNothing) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(3);
-  const StateSteps steps{.engine = engine(), .query = query, .options = {}};
+  const StateSteps steps = steps_of(state(), query, numbers(1));
   QueryState state(steps, Doubling(0));
   state.sink(numbers(10), 10);
   state.sink(numbers(10), 20);
@@ -159,7 +163,7 @@ TEST(QueryState, WhatFailsChangesNothing) {
 
 TEST(SideMerge, WhatAReductionThrowsComesWithALaterCall) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(3);
-  const StateSteps steps{.engine = engine(), .query = query, .options = {}};
+  const StateSteps steps = steps_of(state(), query, numbers(1));
   QueryState state(steps, Doubling(0));
   SideMerge merge(state, {});
   merge.combine(engine().partial(query, numbers(10), 0));
@@ -173,7 +177,7 @@ TEST(SideMerge, WhatAReductionThrowsComesWithALaterCall) {
 }
 
 TEST(QueryState, WithoutPartsThereIsNoAnswer) {
-  const StateSteps steps{.engine = engine(), .query = Query::from("t").rank_by({low("x")}), .options = {}};
+  const StateSteps steps = steps_of(state(), Query::from("t").rank_by({low("x")}), numbers(1));
   const QueryState state(steps);
   EXPECT_FALSE(state.partial().has_value());
   EXPECT_EQ(message_of([&] { state.finalize(); }), "merging needs at least one partial answer");
@@ -183,11 +187,12 @@ TEST(QueryState, CountsTheRowsThatItHasAsMemory) {
   constexpr std::size_t kBytesOfRow = 1000;
   const EngineState memory({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = 300'000});
   const Query query = Query::from("t").rank_by({low("x")}).limit(40);
-  const StateSteps steps{.engine = engine(), .query = query, .options = {}, .charge = [&](std::size_t rows) {
-                           SourceCharge charge(memory, query, rows * kBytesOfRow);
-                           charge.finish_reading();
-                           return charge;
-                         }};
+  StateSteps steps = steps_of(state(), query, numbers(1));
+  steps.charge = [&](std::size_t rows) {
+    SourceCharge charge(memory, {}, rows * kBytesOfRow);
+    charge.finish_reading();
+    return charge;
+  };
   {
     QueryState state(steps, Doubling(40));
     for (RowId part = 0; part < 20; ++part) {
@@ -196,7 +201,7 @@ TEST(QueryState, CountsTheRowsThatItHasAsMemory) {
       EXPECT_LT(memory.memory->used(), (state.num_rows() + 40) * kBytesOfRow);
     }
     EXPECT_LE(state.num_rows(), 80U);
-    const SourceCharge more(memory, query, 100 * kBytesOfRow);  // counts twice until its rows are read
+    const SourceCharge more(memory, {}, 100 * kBytesOfRow);  // counts twice until its rows are read
     EXPECT_NE(message_of([&] { state.sink(numbers(100), 5000); }), "no error");
     EXPECT_LE(state.num_rows(), 80U);
     EXPECT_EQ(state.finalize().rows.size(), 40U);

@@ -13,6 +13,7 @@
 
 #include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/parts/parts.hpp"
+#include "tests/semantics/parts/steps.hpp"
 #include "tests/semantics/random_case.hpp"
 #include "tests/semantics/tables.hpp"
 
@@ -27,14 +28,10 @@ const Engine& engine() {
   return one;
 }
 
-const EngineState& state() {
-  static const EngineState one(kOptions);
-  return one;
-}
-
 /// Spills the groups of three parts of a table, in no order.
-Result spilled(const Query& query, const Table& table) {
-  const StateSteps steps{.engine = engine(), .query = query, .options = {}};
+Result spilled(const Query& asked, const Table& input) {
+  const auto [query, table] = with_key_columns(asked, input);
+  const StateSteps steps = steps_of(state(), query, table);
   const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
   SpilledGroups groups(state(), steps, table.num_rows(), parts[1], state().memory->limit());
   for (const std::size_t part : {2, 0, 1}) groups.sink(parts[part]);
@@ -61,13 +58,18 @@ bool has_no_group(const RandomCase& random) {
   return !error && groups->rows().empty();
 }
 
+bool may_spill(const Query& asked, const Table& input) {
+  const auto [query, table] = with_key_columns(asked, input);
+  return may_spill_groups(query::bind(query, query::schema_of(table)));
+}
+
 // Columns of all types, with NULL, NaN and both zeros; partitions within groups, ties, offsets and skylines.
 TEST(SpilledGroups, AnswerRandomQueriesAsGroupsInMemory) {
   constexpr int kCases = 60;
   int cases = 0;
   for (std::uint64_t seed = 1; cases < kCases; ++seed) {
     const RandomCase random = random_case(seed);
-    if (!may_spill_groups(random.query) || random.table.num_rows() < 4) continue;
+    if (random.table.num_rows() < 4 || !may_spill(random.query, random.table)) continue;
     if (has_no_group(random)) continue;
     SCOPED_TRACE(seed);
     ++cases;
@@ -140,10 +142,10 @@ TEST(SpilledGroups, NameTheGroupWhoseSumOverflows) {
 }
 
 TEST(SpilledGroups, AreThoseOfWhichTheAnswerNeedsAFew) {
-  EXPECT_TRUE(may_spill_groups(of_shops().rank_by({low("n")}).limit(3)));
-  EXPECT_TRUE(may_spill_groups(of_shops().prefer({low("n")})));
-  EXPECT_FALSE(may_spill_groups(of_shops().rank_by({low("n")})));
-  EXPECT_FALSE(may_spill_groups(Query::from("t").rank_by({low("sold")}).limit(3)));
+  EXPECT_TRUE(may_spill(of_shops().rank_by({low("n")}).limit(3), sales()));
+  EXPECT_TRUE(may_spill(of_shops().prefer({low("n")}), sales()));
+  EXPECT_FALSE(may_spill(of_shops().rank_by({low("n")}), sales()));
+  EXPECT_FALSE(may_spill(Query::from("t").rank_by({low("sold")}).limit(3), sales()));
 }
 
 }  // namespace

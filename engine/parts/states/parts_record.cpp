@@ -1,0 +1,73 @@
+#include "engine/parts/states/parts_record.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace skyrank::exec {
+namespace {
+
+bool alike(const PlanNode& a, const PlanNode& b) {
+  return a.op == b.op && a.algorithm == b.algorithm && a.device == b.device &&
+         std::ranges::equal(a.children, b.children, alike);
+}
+
+template <class T>
+void add(const std::optional<T>& more, std::optional<T>& sum) {
+  if (more) sum = sum.value_or(T{}) + *more;
+}
+
+/// Adds what another node of the same shape expected and measured.
+void add(const PlanNode& more, PlanNode& sum) {
+  sum.predicted_rows += more.predicted_rows;
+  sum.predicted_ms += more.predicted_ms;
+  sum.predicted_bytes = std::max(sum.predicted_bytes, more.predicted_bytes);
+  add(more.measured_rows, sum.measured_rows);
+  add(more.measured_ms, sum.measured_ms);
+  if (more.work) (sum.work ? *sum.work : sum.work.emplace()) += *more.work;
+  if (more.transferred) {
+    Transferred& bytes = sum.transferred ? *sum.transferred : sum.transferred.emplace();
+    bytes.to_device += more.transferred->to_device;
+    bytes.from_device += more.transferred->from_device;
+  }
+  for (std::size_t i = 0; i < sum.children.size(); ++i) add(more.children[i], sum.children[i]);
+}
+
+}  // namespace
+
+void PartsRecord::add(PlanNode plan, double ms) {
+  const std::scoped_lock lock(mutex_);
+  ++count_;
+  slowest_ms_ = std::max(slowest_ms_, ms);
+  const auto found = std::ranges::find_if(plans_, [&](const PlanNode& other) { return alike(other, plan); });
+  if (found == plans_.end()) {
+    plans_.push_back(std::move(plan));
+  } else {
+    exec::add(plan, *found);
+  }
+}
+
+std::size_t PartsRecord::count() const {
+  const std::scoped_lock lock(mutex_);
+  return count_;
+}
+
+PlanNode PartsRecord::node(std::string detail) const {
+  const std::scoped_lock lock(mutex_);
+  PlanNode node;
+  node.op = "parts";
+  node.detail = std::move(detail);
+  node.statistics = {{"parts", static_cast<double>(count_)}, {"ms of the slowest", slowest_ms_}};
+  node.children = plans_;
+  return node;
+}
+
+void attach_parts(PlanNode& tree, PlanNode parts) {
+  if (!parts.children.empty() && !parts.children.front().rules.empty()) tree.rules = parts.children.front().rules;
+  for (PlanNode& plan : parts.children) plan.rules.clear();
+  PlanNode* scan = &tree;
+  while (!scan->children.empty()) scan = &scan->children.front();
+  scan->children.push_back(std::move(parts));
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <skyrank/engine.hpp>
+#include <skyrank/partial.hpp>
+
+#include "engine/executor/engine_state.hpp"
+#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/run_whole.hpp"
+#include "engine/parts/states/query_state.hpp"
+
+// States of queries, for the tests of what runs by parts.
+namespace skyrank::exec {
+
+/// The inside of an engine that answers on two threads of the CPU.
+inline const EngineState& state() {
+  static const EngineState two({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  return two;
+}
+
+/// Returns how the states of a query run over the parts of a table, whose columns are its keys.
+inline StateSteps steps_of(const EngineState& engine, const Query& query, const Table& table) {
+  return {.engine = engine,
+          .query = query::bind(query, query::schema_of(table)),
+          .options = {},
+          .run = run_whole,
+          .fingerprint = fingerprint_of(query)};
+}
+
+}  // namespace skyrank::exec

@@ -8,23 +8,23 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 
-// How candidates are divided into bins. The sample that gave the threshold tells where between zero and the threshold
-// they lie: its elements below the threshold, the knots, bound intervals with about as many candidates each. An
-// interval is divided into bins of equal width, as finely as if the keys were spread evenly within it.
+// Divides candidates into bins. The sample that gave the threshold estimates where between zero and the threshold they
+// lie: its elements below the threshold, the knots, bound intervals with about as many candidates each. An interval is
+// divided into bins of equal width, as if keys were spread evenly within it.
 namespace skyrank::kernels::cuda::topk {
 
-/// Divides elements up to a threshold into bins, in ascending order. In shared memory KnotsOfBlock has its knots,
-/// and tells an element's bin by them.
+/// Divides elements up to a threshold into bins, in ascending order. KnotsOfBlock has a copy of the knots in shared
+/// memory and finds the bin of an element.
 template <class Element>
 struct BinRule {
   static constexpr int kRowBits = sizeof(Element) == 8 ? 32 : 64;
-  /// Between the least knots, that tell how close together the elements below all knots may be.
+  /// The lowest intervals; they estimate the density below the first knot.
   static constexpr unsigned kLowIntervals = 8;
 
   Element* knots = nullptr;      ///< in device memory: ascending, the last one is the threshold
   unsigned count = 0;            ///< number of knots, at most kMaxKnots
   unsigned width = 0;            ///< bins of the interval that ends at a knot
-  unsigned low_bins = kLowBins;  ///< bins below the least knot, at least kLowBins
+  unsigned low_bins = kLowBins;  ///< bins below the first knot, at least kLowBins
   std::uint64_t first = 0;       ///< the least bits of a row id in an element,
   std::uint64_t rows = 0;        ///< and how many different ones there are
 
@@ -34,7 +34,7 @@ struct BinRule {
     return (static_cast<std::uint64_t>(element) & kMask) - first;
   }
 
-  /// How many knots are below one.
+  /// Returns the number of knots below a given one.
   template <class Knot>
   __device__ unsigned interval_of(Knot knot, const Knot* sorted) const {
     unsigned interval = 0;
@@ -44,22 +44,25 @@ struct BinRule {
     return interval;
   }
 
-  /// Rows of key zero, which may be that of all values below a limit: where all knots have others, bins of their own.
+  /// Returns the bin of a row of key zero, which may be the key of all values below a limit. These rows have bins of
+  /// their own where no knot has that key.
   template <unsigned kBinsOfIt>
   __device__ unsigned bin_of_zero(std::uint64_t row_of_zero) const {
     const float bin = quotient(static_cast<float>(row_of_zero) * kBinsOfIt, static_cast<float>(rows));
     return min(static_cast<unsigned>(bin), kBinsOfIt - 1);
   }
 
-  /// Bins for a unit of distance from the least knot, near it, by the extent of the next few intervals. Twice as wide
-  /// as the bins of these are in the mean: chance may put several intervals' elements below all knots.
+  /// Returns the bins per unit of distance just below the first knot, from the extent of the lowest intervals. These
+  /// bins are twice as wide as the mean bin of the intervals, since chance may put the elements of several intervals
+  /// below all knots.
   __device__ float low_scale_of(unsigned intervals, float extent) const {
     return quotient(static_cast<float>(intervals * width / 2), extent + 1);
   }
 
-  /// Returns how many of the bins below all knots lie between an element's and the least knot: half of them are equal.
-  /// Then the first doubling of that distance has 32, the next two together as many, the next four, and so on. Returns
-  /// 0 for a negative distance, as elements that are not below all knots may have.
+  /// Returns the number of bins between an element below all knots and the first knot. The half of these bins next to
+  /// the knot has equal widths. Beyond them, the first doubling of the distance has 32 bins, the next two doublings
+  /// have 32 together, the next four as well, and so on. Returns 0 for a negative distance, which elements that are not
+  /// below all knots may have.
   __device__ static unsigned steps_below(float steps, unsigned bins = kLowBins) {
     constexpr unsigned kBits = 5;
     constexpr float kDoubling = 1u << 23;
@@ -68,14 +71,15 @@ struct BinRule {
     return min(__float2uint_rz(fminf(steps, even)) + doublings_of(kDoubling + farther, kDoubling, kBits), bins - 1);
   }
 
-  /// Parts of doublings from one number to another, 2^bits of each. It may be anything where the former is the greater.
+  /// Returns the number of doublings between two numbers, in units of 2^-bits. The result means nothing where `from` is
+  /// the greater one.
   __device__ static unsigned doublings_of(float number, float from, unsigned bits) {
     constexpr unsigned kMantissa = 23;
     return (__float_as_uint(number) - __float_as_uint(from)) >> (kMantissa - bits);
   }
 };
 
-/// A rule's knots, where the threads of a block read them.
+/// The knots of a rule in shared memory, for the threads of a block.
 template <class Element>
 class KnotsOfBlock {
  public:
@@ -83,7 +87,7 @@ class KnotsOfBlock {
 
   __device__ Element threshold(unsigned count) const { return sorted_[count - 1]; }
 
-  /// Brings them to shared memory. All threads of a block call it, at least kMaxKnots.
+  /// Copies the knots to shared memory. All threads of the block must call it; there are at least kMaxKnots.
   __device__ void load(const Rule& rule) {
     if (threadIdx.x < rule.count) set_knot(rule, threadIdx.x);
     __syncthreads();
@@ -91,20 +95,20 @@ class KnotsOfBlock {
     __syncthreads();
   }
   __device__ void set_knot(const Rule& rule, unsigned i) { sorted_[i] = rule.knots[i]; }
-  /// Once all knots are set.
+  /// Sets the scale of the bins below all knots. Requires that all knots are set.
   __device__ void set_low_scale(const Rule& rule) {
     const unsigned intervals = min(Rule::kLowIntervals, rule.count - 1);
     low_scale_ = rule.low_scale_of(intervals, distance_below(rule, sorted_[0], sorted_[intervals]));
   }
 
-  /// The bin of an element not above the threshold.
+  /// Returns the bin of an element that is not above the threshold.
   __device__ unsigned bin_of(const Rule& rule, Element element) const {
     const unsigned interval = rule.interval_of(element, sorted_);
     const Element high = sorted_[interval];
     const Element low = interval == 0 ? high : sorted_[interval - 1];
     const bool below_all = interval == 0 && Rule::key(element) != Rule::key(high);
     const float part = part_of_interval(rule, element, low, high, interval == 0);
-    // The least first: the part of one that is below all knots means nothing, and may be too large for an integer.
+    // The minimum comes first: the part of an element below all knots means nothing, and may overflow an integer.
     const auto in_interval =
         static_cast<unsigned>(fminf(part * static_cast<float>(rule.width), static_cast<float>(rule.width - 1)));
     const unsigned steps =
@@ -116,29 +120,30 @@ class KnotsOfBlock {
   }
 
  private:
-  /// Elements of 64 bits have bins below all knots whose widths double from the least one on: more cost their scan more
-  /// than it saves, up to 2 us where rows are sorted.
+  /// Bins below all knots double in width from the first one on, for elements of 64 bits. A finer rule costs the scan
+  /// of these elements more than it saves, up to 2 us where rows are sorted.
   static constexpr bool kDoubling = sizeof(Element) == 8;
-  /// The first bins, for rows of key zero.
+  /// Number of the first bins, which rows of key zero have.
   static constexpr unsigned kBinsOfZero = kLowBins / 8;
   /// Share of an interval's bins for its lower knot's key, and for its upper one's.
   static constexpr float kOfKnot = 0x1p-2F;
-  /// Keys that differ by less may be integers of which most occur.
+  /// Keys that differ by less than this may be integers most of which occur.
   static constexpr std::uint64_t kCloseKeys = 256;
 
-  /// How far an element lies below another: by their keys, less a part of one by its row where these are close, as of
-  /// integers that all occur. Does not rise where the element does: such differences are exact but for one rounding.
+  /// Returns the distance of an element below another: the difference of their keys. Where keys are close, as integers
+  /// that all occur are, the element's row takes up to 1 off. The result does not rise when the element rises, since
+  /// such differences are exact but for one rounding.
   __device__ static float distance_below(const Rule& rule, Element element, Element other) {
     const std::uint64_t keys = Rule::key(other) - Rule::key(element);
     const float part = fminf(quotient(static_cast<float>(rule.row(element)), static_cast<float>(rule.rows)), 1);
     return static_cast<float>(keys) - (keys < kCloseKeys ? part : 0);
   }
 
-  /// Returns the place of an element between two knots, from 0 to 1: by key and row together if few keys lie between,
-  /// which may be integers that all occur. Otherwise a part is for the lower one's key, another for the upper one's, so
-  /// that each of few different keys is divided by its rows; elements between go by key, and by row too if keys are
-  /// close. The first interval has only rows of its knot's key. The result does not fall when the element rises,
-  /// however it is rounded, and there are no branches: lanes meet all cases.
+  /// Returns the place of an element between two knots, from 0 to 1. If few keys lie between the knots, which may be
+  /// integers that all occur, key and row decide together. Otherwise the key of each knot has a share of the bins,
+  /// within which rows decide; between the two shares keys decide, and rows too where keys are close. The first
+  /// interval has only rows of its knot's key. The result does not fall when the element rises, however it is rounded.
+  /// There are no branches, since the lanes of a warp have all cases.
   __device__ float part_of_interval(const Rule& rule, Element element, Element low, Element high, bool is_first) const {
     constexpr std::uint64_t kFewKeys = 8;
     const std::uint64_t keys = Rule::key(high) - Rule::key(low);
@@ -158,15 +163,15 @@ class KnotsOfBlock {
     return few ? part : (lower ? 0 : offset) + scale * part;
   }
 
-  /// Returns the logarithm of the number of bins below all knots that have a width before it doubles, such that there
-  /// is one for every 32-bit key.
+  /// Returns the binary logarithm of the number of bins of one width below all knots, before the width doubles. All
+  /// 32-bit keys have a bin then.
   __device__ static unsigned fraction_bits(const Rule& rule) {
     constexpr unsigned kDoublings = 33;
     return 31 - static_cast<unsigned>(__clz(static_cast<int>(rule.low_bins / kDoublings)));
   }
 
   Element sorted_[kMaxKnots];
-  float low_scale_;  ///< bins below all knots for a unit of distance from the least one, near it, unless they double
+  float low_scale_;  ///< bins per unit of distance just below the first knot; not for bins that double in width
 };
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -14,10 +14,10 @@
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
 
-// One pass over keys that keeps the elements at or below a threshold. `Rows` are tiles of keys (tiles.cuh).
+// Keeps the elements at or below a threshold, in one pass over keys. `Rows` are tiles of keys (tiles.cuh).
 namespace skyrank::kernels::cuda::topk {
 
-/// Adds every element at or below the threshold to what is found.
+/// Adds every element at or below the threshold to `found`.
 template <class Rows, class Ahead, class Found>
 __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, const Ahead& ahead, Found& found) {
   using Key = typename Rows::Item;
@@ -37,7 +37,7 @@ __device__ void keep_within(const Rows& rows, typename Rows::Element threshold, 
   found.flush();
 }
 
-/// A warp's shared memory: what it remembers of the first tiles, then what it has found.
+/// Shared memory of a warp: the least keys of the first tiles, and later the elements found.
 template <class Ahead, class Found, class Element>
 struct WarpMemory {
   union {
@@ -47,14 +47,15 @@ struct WarpMemory {
   typename Ahead::Again again;
 };
 
-/// Keeps every element at or below the threshold, in any order. `Ahead`: what its blocks do before the threshold is
-/// known, NoLookAhead or LookAhead; the keys were there before.
+/// Keeps every element at or below the threshold, in any order. `Ahead` is the work of a block before the threshold is
+/// known: NoLookAhead, or LookAhead where the previous kernel does not write the keys.
 template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_candidates(Rows rows, Guess<typename Rows::Element>* guess, typename Rows::Element* candidates,
                     std::size_t capacity) {
   using Element = typename Rows::Element;
-  // A block's are 32 KiB. Many candidates are as many as all blocks' requests for room, at one place, let through.
+  // A block holds 32 KiB of elements. Blocks reserve room for them by atomics on one counter, whose rate limits a scan
+  // that keeps many candidates.
   using Found = Collector<Element, AnyScanPolicy::kHeldBytesOfList / sizeof(Element)>;
   __shared__ WarpMemory<Ahead, Found, Element> of_warps[kScanThreads / kLanes];
   auto& memory = of_warps[threadIdx.x / kLanes];
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
   keep_within(rows, guess->threshold, ahead, found);
 }
 
-/// Keeps them in bins.
+/// Keeps the same elements in bins.
 template <class Rows, class Ahead>
 __global__ void __launch_bounds__(kScanThreads, kScanBlocks)
     keep_in_bins(const __grid_constant__ Rows rows, const __grid_constant__ Bins<typename Rows::Element> bins) {

@@ -10,10 +10,10 @@
 #include "kernels/cuda/topk/sampled_threshold/tile_reader.cuh"
 #include "kernels/cuda/topk/sampled_threshold/wanted_keys.cuh"
 
-// Looks at tiles before the scan's threshold is known, while memory would be idle.
+// Reads tiles before the threshold of a scan is known, while memory would be idle.
 namespace skyrank::kernels::cuda::topk {
 
-/// Does not look at any.
+/// Reads no tile before the threshold is known.
 template <class Rows>
 struct NoLookAhead {
   struct Memory {};
@@ -28,29 +28,29 @@ struct NoLookAhead {
   }
 };
 
-/// Each thread finds the least of its keys in each of the block's first tiles. Only what threads have loaded that have
-/// a wanted one is read again, by as few loads of a warp as it takes.
+/// Reads the first tiles of a block; each thread keeps the least of its keys in each of them. Once the threshold is
+/// known, only the threads' parts of tiles whose least key is wanted are read again, a warp of them at a time.
 template <class Rows>
 class LookAhead {
  public:
   using Key = typename Rows::Item;
 
-  static constexpr unsigned kTiles = LookAheadPolicy::kTiles;  ///< tiles of a block, at most
+  static constexpr unsigned kTiles = LookAheadPolicy::kTiles;  ///< maximum number of tiles of a block
 
-  /// A warp's, in shared memory.
+  /// Shared memory of a warp: the least key of each lane's part of each tile.
   struct Memory {
     Key least[kTiles][kLanes];
   };
-  /// The loads to read again: lanes' parts of tiles, by number of both.
+  /// Parts of tiles to read again, numbered tile * kLanes + lane.
   struct Again {
     unsigned char parts[kTiles * kLanes];
   };
   static_assert(kTiles * kLanes <= 256);
 
-  /// All lanes call.
+  /// Reads the tiles. All lanes of a warp must call it.
   __device__ LookAhead(const Rows& rows, Memory& memory, Again& again) : memory_(memory), again_(again) {
     const TileReader<Rows> reader(rows);
-    // Only where these are all tiles the L1 cache still has much of them when they are read again.
+    // The L1 cache still has much of these tiles when they are read again, but only if there are no others.
     const bool all = rows.count() <= std::size_t{kTiles} * gridDim.x;
     unsigned zeros = 0;
     for (TileWaves waves(rows.count()); waves.which() < kTiles && waves.some(); waves.next()) {
@@ -64,8 +64,8 @@ class LookAhead {
     }
   }
 
-  /// Adds to what is found the wanted elements of the tiles that it has looked at, the block's first waves. How many
-  /// there are. The memory may be used by what is found. All lanes call.
+  /// Adds the wanted elements of the tiles that were read to `found`, and returns the number of these tiles, the first
+  /// waves of the block. `found` may use the same shared memory. All lanes of a warp must call it.
   template <class Found>
   __device__ unsigned keep(const Rows& rows, const StretchBound<Rows>& bound, typename Rows::Element threshold,
                            Found& found) const {
@@ -82,13 +82,14 @@ class LookAhead {
       };
       use_wanted(rows, loaded, stretches, bound, threshold, add, thread);
     }
-    return __reduce_max_sync(kAllLanes, looked_);  // the same for all lanes, which the compiler does not know
+    return __reduce_max_sync(kAllLanes, looked_);  // tells the compiler that all lanes have the same number
   }
 
  private:
   __device__ static unsigned lane() { return threadIdx.x % kLanes; }
 
-  /// Lists the lanes' parts of the tiles that have a key which is wanted. How many there are. All lanes call.
+  /// Lists the lanes' parts of tiles that have a wanted key, and returns their number. All lanes of a warp must call
+  /// it.
   __device__ unsigned list_wanted(const Rows& rows, const StretchBound<Rows>& bound) const {
     unsigned count = 0;
     for (TileWaves waves(rows.count()); waves.which() < looked_; waves.next()) {

@@ -9,12 +9,12 @@
 #include "kernels/cuda/device/kernel/registers.cuh"
 #include "kernels/cuda/topk/block/tiles.cuh"
 
-// How a scan reads its tiles, and what it compares their keys with. What is the same for all tiles is found once: a
-// tile's loads are late by all that is done between two tiles.
+// Reads the tiles of a scan and bounds the keys that are wanted. Values that are the same for all tiles are computed
+// once, since work between two tiles delays the loads of the second.
 namespace skyrank::kernels::cuda::topk {
 
-/// Decides which keys of a stretch may be wanted. Rows of the threshold's key are wanted up to the threshold's row, or
-/// from it on if ties go to the last ones.
+/// Tells the keys of a stretch that may be wanted. Rows of the threshold's key are wanted up to the threshold's row, or
+/// from it on if ties go to the last rows.
 template <class Rows>
 class StretchBound {
  public:
@@ -35,13 +35,13 @@ class StretchBound {
     hold_in_register(end_tile_);
   }
 
-  /// Returns true if a tile may have wanted keys. If the threshold's key is zero, most have none and need not be read.
+  /// Returns true if a tile may have wanted keys. If the threshold's key is zero, most tiles have none.
   __device__ bool may_be_in(unsigned tile) const { return first_tile_ <= tile && tile < end_tile_; }
-  /// Returns true if such a key of a tile may be wanted.
+  /// Returns true if a key may be wanted in one of these stretches.
   __device__ bool admits(Key key, const OfTile& stretches) const {
     return ties_any(stretches) ? key <= limit_ : key < limit_;
   }
-  /// Returns true if such a key may be wanted for one of the wanted rows; ties_with tells if that depends on the row.
+  /// Returns true if a key may be wanted in some row; ties_with() tells if that depends on the row.
   __device__ bool admits_some(Key key) const { return key <= limit_; }
   __device__ bool ties_with(Key key) const { return key == limit_; }
 
@@ -49,7 +49,7 @@ class StretchBound {
   __device__ Key most(const OfTile& stretches) const {
     return static_cast<Key>(limit_ - (ties_any(stretches) ? 0 : 1));
   }
-  /// Returns true if that is less in some of the stretches, or depends on the row, too.
+  /// Returns true if that key is lower in some of the stretches, or depends on the row.
   __device__ bool mixed(const OfTile& stretches) const {
     const unsigned first = stretches[0];
     const unsigned last = stretches[Rows::kLoadsOfTile - 1];
@@ -69,7 +69,7 @@ class StretchBound {
   unsigned end_tile_ = ~0u;
 };
 
-/// The least of a thread's keys.
+/// Returns the least of a thread's keys.
 template <class Key, unsigned kItems>
 __device__ Key least_of(const Key (&keys)[kItems]) {
   Key least = keys[0];
@@ -78,7 +78,7 @@ __device__ Key least_of(const Key (&keys)[kItems]) {
   return least;
 }
 
-/// The words that a thread has loaded of a tile.
+/// Words of a tile that a thread has loaded.
 template <unsigned kLoads>
 struct LoadedWords {
   uint4 words[kLoads];
@@ -91,7 +91,7 @@ struct LoadedWords {
   }
 };
 
-/// A thread's way to read tiles, its own part of them or another thread's.
+/// Loads a thread's part of tiles, or the part of another thread.
 template <class Rows>
 class TileReader {
  public:
@@ -101,8 +101,8 @@ class TileReader {
   __device__ explicit TileReader(const Rows& rows, unsigned thread = Rows::own_thread())
       : rows_(rows), thread_(thread), from_(rows.address_of(thread)) {}
 
-  /// Loads a tile and says where its loads lie. What of it no row lies in is all ones. `once`: past the L1 cache, as it
-  /// is not read again soon.
+  /// Loads a tile and returns the stretches of its loads. Words without rows are all ones. `once` bypasses the L1
+  /// cache, for tiles that are not read again soon.
   __device__ OfTile load(unsigned tile, Words& loaded, bool once) const {
     constexpr unsigned kLoads = Rows::kLoadsOfTile;
     if (rows_.is_whole(tile)) {

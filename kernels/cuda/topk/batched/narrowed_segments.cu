@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(NarrowedPolicy::kThreads, NarrowedPolicy::kBlo
     Selection selection(tiles, dynamic_shared<Element>() + warp * 2 * sorted, k, sorted);
     selection.read();
     RowId* const rows = answer + segment * k;
-    for (std::size_t i = size + threadIdx.x % kLanes; i < k; i += kLanes) rows[i] = -1;
+    for (std::size_t i = size + threadIdx.x % kLanes; i < k; i += kLanes) rows[i] = static_cast<RowId>(NoRow::absent);
     selection.finish([&](unsigned rank, Element element) {
       if (rank < k) rows[rank] = static_cast<RowId>(first) + static_cast<RowId>(element & E::kRowMask);
     });

@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(RunningPolicy::kThreads, RunningPolicy::kBlock
   auto& shared = *dynamic_shared<typename Segment::Shared>();
   const auto is_mine = [&](std::size_t i) {
     const SegmentPath path = path_of(segments.end(i) - segments.begin(i), k, sizeof(typename E::Key));
-    if (path == SegmentPath::screened) return !screened || answer[i * k] == kMarkedRow;
+    if (path == SegmentPath::screened) return !screened || NoRow{answer[i * k]} == NoRow::left_over;
     return path == SegmentPath::running;
   };
   const bool some_are_not = screened || segments.offsets != nullptr;
@@ -203,7 +203,9 @@ __global__ void __launch_bounds__(RunningPolicy::kThreads, RunningPolicy::kBlock
     Segment segment(rows, shared, k);
     segment.read();
     RowId* const own = answer + i * k;
-    for (std::size_t rank = size + threadIdx.x; rank < k; rank += RunningPolicy::kThreads) own[rank] = -1;
+    for (std::size_t rank = size + threadIdx.x; rank < k; rank += RunningPolicy::kThreads) {
+      own[rank] = static_cast<RowId>(NoRow::absent);
+    }
     segment.finish([&](unsigned rank, typename E::Element element) {
       if (rank < k) own[rank] = static_cast<RowId>(first) + static_cast<RowId>(element & E::kRowMask);
     });

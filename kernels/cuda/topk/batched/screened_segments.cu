@@ -337,7 +337,7 @@ __global__ void __launch_bounds__(ScreenedPolicy::kThreads, Shape::kBlocks)
     segment.read(k);
     RowId* const own = answer + i * k;
     if (segment.count() < k || segment.count() > Segment::kRoom) {
-      if (threadIdx.x == 0) own[0] = kMarkedRow;
+      if (threadIdx.x == 0) own[0] = static_cast<RowId>(NoRow::left_over);
       continue;
     }
     segment.finish(k, [&](unsigned rank, typename E::Element element) {

@@ -29,18 +29,21 @@ template <class E>
 void least_of_narrowed_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
 
-/// Marks, in the first of a segment's places, that its sample was of no use.
-inline constexpr RowId kMarkedRow = -2;
+/// State of a place of the answer that has no row. Rows are not negative, so that states need no memory of their own.
+enum class NoRow : RowId {
+  absent = -1,     ///< the segment has fewer than k rows
+  left_over = -2,  ///< in the first place: the segment's sample was of no use, so that `running` is to answer it
+};
 
-/// The same for the segments of path `screened`, but where the sample of one is of no use it gets a mark instead. Ties
-/// go to the lowest row ids. k <= kMaxOfSegment<E>. Returns false, and selects nothing, where blocks have too little
-/// shared memory.
+/// The same for the segments of path `screened`, but where the sample of one is of no use it is marked as left over.
+/// Ties go to the lowest row ids. k <= kMaxOfSegment<E>. Returns false, and selects nothing, where blocks have too
+/// little shared memory.
 template <class E>
 bool least_of_screened_segments(const E& elements, const Segments& segments, std::size_t k, RowId* rows,
                                 DeviceContext& device);
 
 /// The same for the segments of path `running` and those that are left over from screening: all of them, or, if they
-/// were `screened`, the ones with a mark. k <= kMaxOfSegment<E>.
+/// were `screened`, the ones that are left over. k <= kMaxOfSegment<E>.
 template <class E>
 void least_of_running_segments(const E& elements, const Segments& segments, std::size_t k, bool screened, RowId* rows,
                                DeviceContext& device);

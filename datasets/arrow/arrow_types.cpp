@@ -20,6 +20,9 @@
 
 #include "datasets/input/input.hpp"
 
+// Maps Arrow's types to those of SkyRank. Every column of a file passes here once: its type is made normal, its values
+// are checked, and where files or blocks disagree, both are converted to a common type that holds all values exactly.
+// Whatever a file claims (offsets, indices, UTF-8) is checked before it is followed.
 namespace skyrank::datasets {
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include "datasets/arrow/number_text.hpp"
 
+// Walks through JSON lines once, without making values: it checks the syntax of each record and notes the kinds of
+// values that each key has, with the first place of each kind, from which types and messages follow.
 namespace skyrank::datasets {
 namespace {
 

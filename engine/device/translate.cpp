@@ -11,6 +11,10 @@
 
 #include "engine/expression/numeric.hpp"
 
+// Writes a compiled expression as a program of the device in postfix order, from the root down. A part without a form
+// on the device is evaluated by the host and sent as a column, from the highest node that has no form on. Truths are
+// the numbers 0 and 1 there, times are their ticks, and decimals are the integers that they are stored as, where that
+// gives the same result.
 namespace skyrank::exec {
 
 using kernels::Instruction;

@@ -17,6 +17,9 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/cpu/topk/zones.hpp"
 
+// Makes the keys of a ranking a block at a time, when a kernel asks for them, so that neither keys nor rows that pass
+// the filter are written to memory. A block's keys are made in the cheapest way that gives the keys of make_keys: from
+// the stored column, as a weighted sum, or by the interpreter.
 namespace skyrank::exec {
 
 using kernels::KeyWidth;

@@ -7,6 +7,9 @@
 
 #include "engine/expression/lowering/column_tests.hpp"
 
+// Selects steps for the instructions of an expression in postfix order. A stack holds the operands that have no step
+// yet, constants and columns, so that a step loads them itself. At each place the longest pattern is taken: a range
+// test, an operation with swapped operands, one with an operand of the stack, one alone.
 namespace skyrank::exec::lowering {
 
 using kernels::Instruction;

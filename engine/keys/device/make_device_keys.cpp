@@ -17,6 +17,9 @@
 #include "engine/keys/key_memory.hpp"
 #include "engine/runtime/device_values.hpp"
 
+// Makes keys on the device. Each kind of term has a function that turns it into a recipe for the kernels, with the
+// range of its values where keys count from the lowest. A function returns nothing where the device cannot make the
+// same keys as the host; the host then makes and sends them.
 namespace skyrank::exec {
 
 namespace cuda = kernels::cuda;

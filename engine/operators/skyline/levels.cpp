@@ -7,6 +7,8 @@
 
 #include "engine/operators/segment_tasks.hpp"
 
+// Keeps the rows of the first levels of a preference, segment by segment. A level is the skyline of the rows that the
+// levels above have left; where enough levels are to come, the remaining ones are found all at once.
 namespace skyrank::exec {
 namespace {
 

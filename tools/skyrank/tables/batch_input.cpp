@@ -21,6 +21,9 @@
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/terminal/progress.hpp"
 
+// The input of the commands that take a batch: reads the batch file and the settings of the command line, shares out
+// the memory, and opens each table when the first query needs it. Mistakes in the text are collected, so that one run
+// shows all of them.
 namespace skyrank::tools {
 namespace {
 

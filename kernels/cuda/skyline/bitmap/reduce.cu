@@ -6,6 +6,12 @@
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/skyline/bitmap/policy.hpp"
 
+// Compares candidates of a skyline with each other by bitmaps. A warp holds the bitmaps of 32 candidates, a group, in
+// its registers and meets the groups of one chunk, from the coarse test to the exact one: the maxima of 32 spans of
+// groups at a time, the maxima of a span's groups, the levels of a group's rows against the bitmaps, and at last the
+// keys of single pairs. Each test discards most of what the next one costs more for. Pairs are collected until all
+// lanes of the warp have one, so that lanes compare keys together. Rows that are found dominated are left out by all
+// warps from then on.
 namespace skyrank::kernels::cuda::skyline::bitmap {
 namespace {
 

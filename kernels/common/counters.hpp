@@ -41,4 +41,13 @@ auto with_counters(const Context& context, Body&& body) {
   return context.count_work ? body(CountWork{}) : body(CountNothing{});
 }
 
+/// Calls `solve(Key{}, counters)` with the type of the problem's keys and with the counters that the context asks for.
+template <class Solve>
+auto with_key_and_counters(const SkylineProblem& problem, const Context& context, const Solve& solve) {
+  return with_counters(context, [&](auto counters) {
+    return problem.keys.front().width == KeyWidth::bytes8 ? solve(std::uint64_t{}, counters)
+                                                          : solve(std::uint32_t{}, counters);
+  });
+}
+
 }  // namespace skyrank::kernels

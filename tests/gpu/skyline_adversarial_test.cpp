@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/common/keys.hpp"
-#include "kernels/common/noted_cell_tests.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"

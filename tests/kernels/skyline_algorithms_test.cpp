@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "kernels/common/noted_cell_tests.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/kernels/skyline_runs.hpp"

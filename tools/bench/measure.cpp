@@ -12,8 +12,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "kernels/common/noted_cell_tests.hpp"
-#include "kernels/common/noted_stages.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "planner/cost/models.hpp"
 #include "tools/bench/floor.hpp"

@@ -7,15 +7,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "kernels/common/hash.hpp"
+
 namespace skyrank::mpi {
 namespace {
-
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-std::uint64_t mixed(std::uint64_t state) {
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EB;
-  return state ^ (state >> 31);
-}
 
 std::uint64_t quotient(std::uint64_t value, std::uint64_t divisor) { return (value + divisor - 1) / divisor; }
 
@@ -24,7 +19,7 @@ constexpr std::uint64_t kGrain = std::uint64_t{1} << 16;
 }  // namespace
 
 std::uint32_t VectorSpec::key(std::uint64_t row) const {
-  const std::uint64_t word = mixed(mixed(seed) + (row + 1) * 0x9E3779B97F4A7C15);
+  const std::uint64_t word = kernels::mix(kernels::mix(seed) + (row + 1) * kernels::kGoldenRatio);
   return static_cast<std::uint32_t>(distinct == 0 ? word >> 32 : (word >> 32) % distinct);
 }
 

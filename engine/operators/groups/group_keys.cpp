@@ -14,18 +14,16 @@
 #include "engine/expression/load.hpp"
 #include "engine/expression/source.hpp"
 #include "engine/keys/value_range.hpp"
+#include "kernels/common/hash.hpp"
 
+// Numbers the values of group columns: each value has a code, and codes of several columns are packed next to each
+// other if 64 bits hold all of them. Then a hash is exact and no values are compared; other codes are mixed into a
+// hash, column by column.
 namespace skyrank::exec {
 namespace {
 
 constexpr int kCodeBits = 64;
 constexpr int kTooManyBits = kCodeBits + 1;
-
-std::uint64_t mix(std::uint64_t x) {  // the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014), a permutation
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 /// Returns equal codes for equal values; NaNs are equal, and so are the zeros.
 template <class T>
@@ -160,7 +158,8 @@ void GroupKeys::load_numbers(const Field& field, std::int64_t begin, std::int64_
       for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<std::uint64_t>(values[i]) - offset;
     } else if constexpr (sizeof(T) > sizeof(std::uint64_t)) {
       for (std::int64_t i = 0; i < size; ++i) {
-        out[i] = mix(static_cast<std::uint64_t>(values[i] >> kCodeBits)) + static_cast<std::uint64_t>(values[i]);
+        out[i] =
+            kernels::mix(static_cast<std::uint64_t>(values[i] >> kCodeBits)) + static_cast<std::uint64_t>(values[i]);
       }
     } else {
       for (std::int64_t i = 0; i < size; ++i) out[i] = code_of(values[i]);
@@ -197,10 +196,10 @@ void GroupKeys::hash(std::int64_t begin, std::int64_t size, std::uint64_t* out) 
     if (exact_) {
       for (std::int64_t i = 0; i < size; ++i) out[i] = out[i] << (field.bits % kCodeBits) | codes[i];
     } else {
-      for (std::int64_t i = 0; i < size; ++i) out[i] = mix(out[i] + 0x9e3779b97f4a7c15ULL + codes[i]);
+      for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::mix(out[i] + kernels::kGoldenRatio + codes[i]);
     }
   }
-  for (std::int64_t i = 0; i < size; ++i) out[i] = mix(out[i]);
+  for (std::int64_t i = 0; i < size; ++i) out[i] = kernels::mix(out[i]);
 }
 
 bool GroupKeys::equal(const Field& field, RowId a, RowId b) const {

@@ -525,17 +525,14 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
 }
 
 SkylineSolution solve_on_target(const SkylineProblem& problem, const Context& context) {
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, counters, context)
-                                                          : solve<std::uint32_t>(problem, counters, context);
-  });
+  return with_key_and_counters(
+      problem, context, [&](auto key, auto counters) { return solve<decltype(key)>(problem, counters, context); });
 }
 
 Prefiltered prefilter_on_target(const SkylineProblem& problem, const Context& context) {
   const Team team;
-  return with_counters(context, [&](auto counters) -> Prefiltered {
-    Rows rows = problem.keys.front().width == KeyWidth::bytes8 ? prefiltered<std::uint64_t>(problem, counters, context)
-                                                               : prefiltered<std::uint32_t>(problem, counters, context);
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) -> Prefiltered {
+    Rows rows = prefiltered<decltype(key)>(problem, counters, context);
     return {std::move(rows), counters.total()};
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/algorithm.hpp"
+#include "kernels/common/hash.hpp"
 #include "kernels/cpu/parallel.hpp"
 
 // Row indices, samples and their quantiles. Exactness never depends on a sample: it only says where to cut.
@@ -32,9 +33,7 @@ inline RowIndices sample_rows(std::size_t n, std::size_t most) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = n * i / count;
     const std::size_t end = n * (i + 1) / count;
-    std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
-    rows[i] = static_cast<std::uint32_t>(begin + (hash >> 32) % (end - begin));
+    rows[i] = static_cast<std::uint32_t>(begin + hash_of_place(i) % (end - begin));
   }
   return rows;
 }

@@ -124,9 +124,8 @@ Support supports(const SkylineShape& shape) {
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context) {
   if (problem.n == 0) return {};
   const auto block = static_cast<std::size_t>(parameters["block"]);
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, block, counters, context)
-                                                          : solve<std::uint32_t>(problem, block, counters, context);
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) {
+    return solve<decltype(key)>(problem, block, counters, context);
   });
 }
 

@@ -5,7 +5,7 @@
 
 #include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
-#include "kernels/common/noted_cell_tests.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/skyline/mask_order.hpp"
 #include "kernels/cpu/vector_targets.hpp"
@@ -280,10 +280,8 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
 }
 
 SkylineSolution solve_on_target(const SkylineProblem& problem, const Context& context) {
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, counters, context)
-                                                          : solve<std::uint32_t>(problem, counters, context);
-  });
+  return with_key_and_counters(
+      problem, context, [&](auto key, auto counters) { return solve<decltype(key)>(problem, counters, context); });
 }
 
 }  // namespace

@@ -86,10 +86,8 @@ Support supports(const SkylineShape& shape) {
 
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const Context& context) {
   if (problem.n == 0) return {};
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, counters, context)
-                                                          : solve<std::uint32_t>(problem, counters, context);
-  });
+  return with_key_and_counters(
+      problem, context, [&](auto key, auto counters) { return solve<decltype(key)>(problem, counters, context); });
 }
 
 }  // namespace

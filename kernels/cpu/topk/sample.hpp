@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/hash.hpp"
+
 // Chooses rows to sample, and estimates the k-th best of all rows from a sample.
 namespace skyrank::kernels::topk {
 
@@ -11,9 +13,7 @@ namespace skyrank::kernels::topk {
 /// hashed place, so that no order of the rows hides any from the sample.
 inline std::size_t sampled_position(std::size_t i, std::size_t count, std::size_t n) {
   const std::size_t stretch = n / count;
-  std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
-  return stretch * i + ((hash >> 32) * stretch >> 32);
+  return stretch * i + (hash_of_place(i) * stretch >> 32);
 }
 
 /// Rows to sample so that looking at them and at superfluous candidates costs least: these are about n / s for every

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/hash.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/stream.hpp"
@@ -13,13 +14,7 @@ namespace {
 
 constexpr std::uint32_t kValues = 1000;  // not a multiple of the block, so that the last block is cut
 
-/// SplitMix64's finaliser: a wrong bit anywhere shows.
-__host__ __device__ std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
+/// Mixes each index, so that a wrong bit anywhere shows.
 __global__ void mix_indices(std::uint64_t* values, std::uint32_t count) {
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
   if (index < count) values[index] = mix(index);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/hash.hpp"
 #include "kernels/common/host_device.hpp"
 
 namespace skyrank::kernels::cuda::skyline {
@@ -10,9 +11,7 @@ namespace skyrank::kernels::cuda::skyline {
 SKYRANK_HD inline std::uint32_t sampled_row(std::uint32_t n, std::uint32_t i, std::uint32_t count) {
   const auto begin = static_cast<std::uint32_t>(std::uint64_t{n} * i / count);
   const auto end = static_cast<std::uint32_t>(std::uint64_t{n} * (i + 1) / count);
-  std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93u;
-  return begin + static_cast<std::uint32_t>(hash >> 32) % (end - begin);
+  return begin + static_cast<std::uint32_t>(hash_of_place(i)) % (end - begin);
 }
 
 }  // namespace skyrank::kernels::cuda::skyline

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/common/noted_cell_tests.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/columns.hpp"
 #include "kernels/cuda/device/range.hpp"

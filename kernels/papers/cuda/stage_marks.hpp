@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/common/noted_stages.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/device/run.hpp"
 
 namespace skyrank::kernels::cuda {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/noted_stages.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/gpu/topk_runs.hpp"

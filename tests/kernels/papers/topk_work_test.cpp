@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/noted_stages.hpp"
+#include "kernels/common/noted_work.hpp"
 #include "kernels/papers/common/subrange.hpp"
 #include "kernels/registry.hpp"
 #include "tests/kernels/problems.hpp"

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/hash.hpp"
+
 // The state that the kernels that guess a threshold pass to each other.
 namespace skyrank::kernels::cuda::topk {
 
@@ -21,18 +23,14 @@ struct Guess {
 __device__ inline std::size_t sampled_place(std::size_t i, std::size_t count, std::size_t n) {
   const std::uint64_t length = n / count;
   const std::uint64_t longer = n - length * count;
-  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return i * length + (i < longer ? i : longer) + __umul64hi(x ^ (x >> 31), length);
+  return i * length + (i < longer ? i : longer) + __umul64hi(mix((i + 1) * kGoldenRatio), length);
 }
 
 /// Returns the place, in a sample, of the member-th element of a group, among `groups`. Neighbours go to different
 /// groups, so that the best rows of sorted data do not meet in one, and each member's turn is shifted, so that those of
 /// many sorted runs do not either.
 __device__ inline std::size_t sample_of_group(unsigned group, unsigned member, unsigned groups) {
-  constexpr unsigned kGoldenRatio = 0x9e3779b9;
-  const unsigned shift = __umulhi(member * kGoldenRatio, groups);
+  const unsigned shift = __umulhi(member * static_cast<unsigned>(kGoldenRatio >> 32), groups);
   const unsigned rotated = group + shift < groups ? group + shift : group + shift - groups;
   return std::size_t{member} * groups + rotated;
 }

@@ -196,9 +196,8 @@ constexpr Parameter kParameters[] = {
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context) {
   if (problem.n == 0) return {};
   const auto leaf = static_cast<std::size_t>(parameters["leaf"]);
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, leaf, counters, context)
-                                                          : solve<std::uint32_t>(problem, leaf, counters, context);
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) {
+    return solve<decltype(key)>(problem, leaf, counters, context);
   });
 }
 

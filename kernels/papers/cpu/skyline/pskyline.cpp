@@ -138,9 +138,8 @@ SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parame
   if (problem.n == 0) return {};
   const auto wanted = static_cast<std::size_t>(parameters["parts"]);
   const std::size_t parts = std::min(problem.n, wanted == 0 ? concurrency() : wanted);
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8 ? solve<std::uint64_t>(problem, parts, counters, context)
-                                                          : solve<std::uint32_t>(problem, parts, counters, context);
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) {
+    return solve<decltype(key)>(problem, parts, counters, context);
   });
 }
 

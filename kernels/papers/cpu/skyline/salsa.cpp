@@ -98,10 +98,8 @@ SkylineSolution solve(const SkylineProblem& problem, std::size_t block_rows, Cou
 }
 
 SkylineSolution solve_on_target(const SkylineProblem& problem, std::size_t block_rows, const Context& context) {
-  return with_counters(context, [&](auto counters) {
-    return problem.keys.front().width == KeyWidth::bytes8
-               ? solve<std::uint64_t>(problem, block_rows, counters, context)
-               : solve<std::uint32_t>(problem, block_rows, counters, context);
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) {
+    return solve<decltype(key)>(problem, block_rows, counters, context);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "kernels/common/noted_stages.hpp"
+#include "kernels/common/noted_work.hpp"
 
 namespace skyrank::kernels::topk {
 

@@ -27,10 +27,6 @@ std::span<const SkylineAlgorithm* const> skyline_algorithms() { return {}; }
 
 std::span<const TopKAlgorithm* const> topk_algorithms() { return {}; }
 
-RunScan run_scan_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
-
-RunPart run_part_of(const TopKAlgorithm& /*algorithm*/) { return nullptr; }
-
 void self_check(int /*ordinal*/) { throw Failure("self_check", find_devices().reason, __FILE__, __LINE__); }
 
 DeviceArray::DeviceArray(std::size_t /*bytes*/) {
@@ -62,7 +58,6 @@ void finish_reading(int /*ordinal*/) noexcept {}
 
 namespace skyline {
 
-RunResident run_resident_of(const SkylineAlgorithm& /*algorithm*/) { return nullptr; }
 TeamRows find_skyline_as_team(std::span<const TeamShare> /*shares*/, KeyWidth /*width*/, const Context& /*context*/) {
   throw Failure("find_skyline_as_team", find_devices().reason, __FILE__, __LINE__);
 }

@@ -10,9 +10,12 @@
 #include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/operators/segment_tasks.hpp"
-#include "kernels/cuda/registry.hpp"
+#include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
 
+// Orders rows by a ranking and cuts out the answer, in one of four ways: by keys in memory, segment by segment or all
+// segments in one launch on the device; by keys that are made as a kernel reads them (rank_fused); and by one scan of
+// columns on the device, without keys (rank_scan).
 namespace skyrank::exec {
 namespace {
 
@@ -229,7 +232,7 @@ std::optional<Vector<RowId>> rank_scan(const query::BoundQuery& query, const Dev
   statistics.scanned = residency_of(columns_of_keys(query), table).row_bytes;
   statistics.scored = residency_of(columns_of({&query.ranking.front().expression}), table).row_bytes;
   const auto path = planner::choose(shape, context.constraints, with_memory_left(context.machine), statistics);
-  const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(*path.algorithm);
+  const auto run_scan = path.algorithm->variants.scan;
   if (run_scan == nullptr) return std::nullopt;
   Stopwatch watch;
   const kernels::ScanProblem problem{.scan = scan.columns ? &*scan.columns : nullptr,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/checked_size.hpp"
-#include "kernels/cuda/registry.hpp"
 
 namespace skyrank::mpi {
 namespace {
@@ -121,7 +120,7 @@ kernels::Vector<kernels::RowId> DistributedTopK::least(const kernels::TopKProble
 /// sub-vector, so those that have none say so.
 kernels::Vector<kernels::RowId> DistributedTopK::exchanging(const kernels::TopKProblem& problem) const {
   bool exchanged = false;
-  const kernels::cuda::BoundExchange exchange = [&](std::uint64_t key) {
+  const kernels::BoundExchange exchange = [&](std::uint64_t key) {
     exchanged = true;
     std::uint64_t least = 0;
     check_mpi(MPI_Allreduce(&key, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
@@ -132,7 +131,7 @@ kernels::Vector<kernels::RowId> DistributedTopK::exchanging(const kernels::TopKP
   if (problem.k < k_ || problem.n == 0) {
     rows = least(problem);
   } else {
-    rows = kernels::cuda::run_part_of(algorithm_)(problem, {algorithm_.parameters, {}}, context_, exchange).rows;
+    rows = algorithm_.variants.part(problem, {algorithm_.parameters, {}}, context_, exchange).rows;
   }
   if (!exchanged) exchange(~std::uint64_t{0});
   return rows;

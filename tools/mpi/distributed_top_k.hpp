@@ -16,7 +16,7 @@ namespace skyrank::mpi {
 struct DistributedPlan {
   std::uint64_t k = 128;
   std::uint64_t sub_vector = std::uint64_t{1} << 30;  ///< most keys that a GPU holds
-  bool exchange_delegates = false;                    ///< only of algorithms that cuda::run_part_of() knows
+  bool exchange_delegates = false;                    ///< only of algorithms with the variant `part`
   GatherShape gather = GatherShape::flat;
 };
 

@@ -39,7 +39,7 @@ const kernels::TopKAlgorithm& checked_algorithm(const TopKArguments& arguments) 
   if (algorithm.device == kernels::Device::cuda && kernels::cuda::find_devices().devices.empty()) {
     throw DeviceError("--algorithm " + arguments.algorithm + ": " + kernels::cuda::find_devices().reason);
   }
-  if (arguments.exchange_delegates && kernels::cuda::run_part_of(algorithm) == nullptr) {
+  if (arguments.exchange_delegates && algorithm.variants.part == nullptr) {
     throw tools::UsageError("--exchange-delegates: " + arguments.algorithm + " has no delegates; cuda-dr-topk has");
   }
   const kernels::TopKShape shape{.n = std::min(arguments.sub_vector, *std::ranges::max_element(arguments.rows)),

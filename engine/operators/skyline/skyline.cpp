@@ -165,12 +165,11 @@ Vector<std::int32_t> SkylineSolver::levels(const SkylineKeys& keys, std::int32_t
 }
 
 SkylineRows SkylineSolver::best_on_device(const SkylineKeys& keys, bool with_others, Report& report) {
-  const auto solve = keys.n > 1
-                         ? kernels::cuda::skyline::run_resident_of(*path(0, keys.steps[0].width, keys.n).algorithm)
-                         : kernels::cuda::skyline::RunResident{nullptr};
+  if (keys.n <= 1) return rows_on_device(run(keys, 0, 0, report), keys.n, with_others);
+  const auto& chosen = path(0, keys.steps[0].width, keys.n);
+  const auto solve = chosen.algorithm->variants.resident;
   if (solve == nullptr) return rows_on_device(run(keys, 0, 0, report), keys.n, with_others);
   context_.kernel_context.check();
-  const auto& chosen = path(0, keys.steps[0].width, keys.n);
   const HeldKeys held(keys.steps[0].columns, keys.n, kernels::Device::cuda);
   const kernels::SkylineProblem problem{.n = static_cast<std::size_t>(keys.n),
                                         .keys = held.columns(),

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "kernels/common/algorithm.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
 
@@ -17,12 +16,5 @@ struct SkylineRows {
   Work work = {};
   DeviceTimes times = {};
 };
-
-/// Runs an algorithm like its `run`, on the process's own context; only the size of the answer comes to the host.
-using RunResident = SkylineRows (*)(const SkylineProblem& problem, const ParameterValues& parameters,
-                                    const Context& context, bool with_others);
-
-/// Null for algorithms of the CPU.
-RunResident run_resident_of(const SkylineAlgorithm& algorithm);
 
 }  // namespace skyrank::kernels::cuda::skyline

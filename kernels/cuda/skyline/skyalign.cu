@@ -556,9 +556,7 @@ const SkylineAlgorithm skyalign{
     .parameters = kParameters,
     .supports = supports_flat_pareto,
     .run = solve_skyline<SkyAlign>,
+    .variants = {.resident = find_skyline<SkyAlign>},
 };
-
-extern const RunResident skyalign_resident;
-const RunResident skyalign_resident = find_skyline<SkyAlign>;
 
 }  // namespace skyrank::kernels::cuda::skyline

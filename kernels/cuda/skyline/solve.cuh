@@ -82,7 +82,7 @@ SkylineSolution solve_skyline(const SkylineProblem& problem, const ParameterValu
 SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                          bool with_others, FindSkyline<std::uint32_t> find32, FindSkyline<std::uint64_t> find64);
 
-/// Does what solve_skyline does, for run_resident_of.
+/// Does what solve_skyline does, and leaves the rows on the device.
 template <class Algorithm>
 SkylineRows find_skyline(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context,
                          bool with_others) {

@@ -106,7 +106,7 @@ double ScannedFloats::score_bytes(const Cell& cell) { return cell.type == Type::
 kernels::TopKSolution ScannedFloats::run(const kernels::TopKAlgorithm& algorithm, const kernels::TopKProblem& problem,
                                          const kernels::ParameterValues& parameters,
                                          const kernels::Context& context) const {
-  if (const kernels::cuda::RunScan run_scan = kernels::cuda::run_scan_of(algorithm)) {
+  if (const auto run_scan = algorithm.variants.scan) {
     kernels::ScanProblem scanned;
     scanned.scan = &scan_;
     scanned.n = problem.n;

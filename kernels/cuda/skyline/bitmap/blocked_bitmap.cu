@@ -248,9 +248,7 @@ const SkylineAlgorithm blocked_bitmap{
     .parameters = bitmap::kParameters,
     .supports = supports_flat_pareto,
     .run = solve_skyline<bitmap::BlockedBitmap>,
+    .variants = {.resident = find_skyline<bitmap::BlockedBitmap>},
 };
-
-extern const RunResident blocked_bitmap_resident;
-const RunResident blocked_bitmap_resident = find_skyline<bitmap::BlockedBitmap>;
 
 }  // namespace skyrank::kernels::cuda::skyline

@@ -7,6 +7,7 @@
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
 #include "kernels/cuda/topk/sampled_threshold/keep.cuh"
 #include "kernels/cuda/topk/sampled_threshold/sampled_bins.cuh"
+#include "kernels/cuda/topk/sampled_threshold/scan_threshold.hpp"
 #include "kernels/cuda/topk/sampled_threshold/threshold.cuh"
 #include "kernels/cuda/topk/solve.cuh"
 
@@ -142,6 +143,7 @@ const TopKAlgorithm sampled_threshold{
     .parameters = {},
     .supports = needs_key_columns,
     .run = solve<SampledThreshold>,
+    .variants = {.scan = best_of_scan},
 };
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -299,9 +299,7 @@ const SkylineAlgorithm ggs{
     .parameters = kParameters,
     .supports = supports_flat_pareto,
     .run = solve_skyline<Ggs>,
+    .variants = {.resident = find_skyline<Ggs>},
 };
-
-extern const RunResident ggs_resident;
-const RunResident ggs_resident = find_skyline<Ggs>;
 
 }  // namespace skyrank::kernels::cuda::skyline

@@ -121,9 +121,7 @@ const SkylineAlgorithm gnl{
     .parameters = {},
     .supports = supports_flat_pareto,
     .run = solve_skyline<Gnl>,
+    .variants = {.resident = find_skyline<Gnl>},
 };
-
-extern const RunResident gnl_resident;
-const RunResident gnl_resident = find_skyline<Gnl>;
 
 }  // namespace skyrank::kernels::cuda::skyline

@@ -252,6 +252,7 @@ const TopKAlgorithm bitonic{
     .parameters = kParameters,
     .supports = supports,
     .run = solve<BitonicTopK>,
+    .variants = {.scan = best_of_bitonic_scan},
 };
 
 }  // namespace skyrank::kernels::cuda::topk

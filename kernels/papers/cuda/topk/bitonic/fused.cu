@@ -2,13 +2,13 @@
 #include <limits>
 #include <optional>
 
+#include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/device/run.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/expression/loaded.hpp"
 #include "kernels/cuda/expression/scan_rows.cuh"
 #include "kernels/cuda/expression/score_kind.cuh"
-#include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/papers/cuda/topk/bitonic/bitonic.cuh"
 #include "kernels/papers/cuda/topk/bitonic/fused.cuh"
@@ -177,10 +177,10 @@ bool is_fused(const ParameterValues& parameters) {
   return std::ranges::all_of(kNeeded, [&](const char* name) { return parameters[name] != 0; });
 }
 
-/// Nothing where parameters switch it off, more than 2048 rows are asked for, ties are all to be kept, row ids need
-/// more bits than short elements have, or a row fails.
-std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const ParameterValues& parameters,
-                                         const Context& context) {
+}  // namespace
+
+std::optional<TopKSolution> best_of_bitonic_scan(const ScanProblem& problem, const ParameterValues& parameters,
+                                                 const Context& context) {
   context.check();
   const bool many = std::min(problem.k, problem.n) > kLargestBitonicK;
   if (!is_fused(parameters) || many || problem.k == 0 || problem.ties == TieRule::all) return std::nullopt;
@@ -189,10 +189,5 @@ std::optional<TopKSolution> best_of_scan(const ScanProblem& problem, const Param
   if (problem.n > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return best_of_columns<ShortElements>(problem, context);
 }
-
-}  // namespace
-
-extern const RunScan bitonic_scan;
-const RunScan bitonic_scan = best_of_scan;
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/common/algorithm.hpp"
 #include "kernels/cuda/device/launch.cuh"
-#include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/topk/solve.cuh"
 #include "kernels/papers/common/subrange.hpp"
 #include "kernels/papers/cuda/stage_marks.hpp"
@@ -457,9 +457,7 @@ const TopKAlgorithm dr_topk{
     .parameters = kParameters,
     .supports = needs_key_columns,
     .run = solve<DrTopK>,
+    .variants = {.part = run_part},
 };
-
-extern const RunPart dr_topk_part;
-const RunPart dr_topk_part = run_part;
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -7,8 +7,8 @@
 
 #include "kernels/common/problem.hpp"
 
-// Wraps TBB for CPU kernels, on the caller's arena. Small inputs never enter TBB: a query may solve a million tiny
-// problems, one a partition.
+// Wraps TBB for CPU kernels, on the caller's arena: one set of threads serves all queries of a process, and loops in
+// loops. Small inputs never enter TBB: a query may solve a million tiny problems, one a partition.
 namespace skyrank::kernels {
 
 /// Returns the number of threads of the caller's arena.

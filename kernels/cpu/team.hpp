@@ -14,9 +14,9 @@
 
 namespace skyrank::kernels {
 
-/// Threads of the caller's arena that stay with one run over its many short parallel steps, and look for the next step
-/// without sleep in between, where TBB's loops make tasks, spread them by stealing, and wake threads that found nothing
-/// to steal. While a team lives, parallel_for of the thread that made it gives its ranges to the team.
+/// Runs the many short parallel steps of one run on the same threads of the caller's arena. A step takes microseconds,
+/// less than TBB needs to make tasks, spread them by stealing and wake threads; a team's threads look for the next step
+/// without sleep. While a team lives, parallel_for of the thread that made it gives its ranges to the team.
 ///
 /// Nothing waits for a thread to come: the caller takes part in each step, does all of it where nobody else comes, and
 /// waits only for ranges that others have begun. Threads that find no step for a while go back to TBB, and are asked

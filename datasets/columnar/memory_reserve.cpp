@@ -18,40 +18,31 @@ int users = 0;
 // Read by whichever thread finds no memory.
 std::atomic<void*> block = nullptr;
 std::atomic<bool> needed = false;
-std::atomic<std::new_handler> replaced = nullptr;
-
-/// Called by operator new when it finds no memory; it tries again when this returns.
-void give_up_reserve() {
-  if (void* const reserve = block.exchange(nullptr)) {
-    needed = true;
-    std::free(reserve);
-  } else if (const std::new_handler handler = replaced) {
-    handler();
-  } else {
-    throw std::bad_alloc();
-  }
-}
 
 }  // namespace
+
+void give_up_memory_reserve() {
+  void* const reserve = block.exchange(nullptr);
+  if (reserve == nullptr) throw std::bad_alloc();
+  needed = true;
+  std::free(reserve);
+}
 
 MemoryReserve::MemoryReserve() {
   const std::scoped_lock lock(mutex);
   if (users == 0) {
-    void* const reserve = std::malloc(kBytes);
-    if (reserve == nullptr) throw std::bad_alloc();
     needed = false;
-    block = reserve;
-    replaced = std::get_new_handler();
-    std::set_new_handler(give_up_reserve);
+    if (std::get_new_handler() == give_up_memory_reserve) {
+      block = std::malloc(kBytes);
+      if (block == nullptr) throw std::bad_alloc();
+    }
   }
   ++users;
 }
 
 MemoryReserve::~MemoryReserve() {
   const std::scoped_lock lock(mutex);
-  if (--users > 0) return;
-  std::set_new_handler(replaced);
-  std::free(block.exchange(nullptr));
+  if (--users == 0) std::free(block.exchange(nullptr));
 }
 
 void MemoryReserve::check() const {

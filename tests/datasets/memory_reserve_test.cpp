@@ -8,10 +8,20 @@
 namespace skyrank::datasets {
 namespace {
 
-/// Does what operator new does when it finds no memory.
-void find_no_memory() { std::get_new_handler()(); }
+/// A program that has installed the handler.
+class MemoryReserves : public ::testing::Test {
+ protected:
+  MemoryReserves() : before_(std::set_new_handler(give_up_memory_reserve)) {}
+  ~MemoryReserves() override { std::set_new_handler(before_); }
 
-TEST(MemoryReserve, IsForOneAllocationAndTellsOfIt) {
+  /// Does what operator new does when it finds no memory.
+  static void find_no_memory() { std::get_new_handler()(); }
+
+ private:
+  const std::new_handler before_;
+};
+
+TEST_F(MemoryReserves, AreForOneAllocationAndTellOfIt) {
   const MemoryReserve reserve;
   EXPECT_NO_THROW(reserve.check());
   EXPECT_NO_THROW(find_no_memory());
@@ -19,7 +29,7 @@ TEST(MemoryReserve, IsForOneAllocationAndTellsOfIt) {
   EXPECT_THROW(find_no_memory(), std::bad_alloc);
 }
 
-TEST(MemoryReserve, IsSharedAndMadeAnew) {
+TEST_F(MemoryReserves, AreSharedAndMadeAnew) {
   std::optional<MemoryReserve> first(std::in_place);
   std::optional<MemoryReserve> second(std::in_place);
   find_no_memory();
@@ -33,19 +43,24 @@ TEST(MemoryReserve, IsSharedAndMadeAnew) {
   EXPECT_NO_THROW(find_no_memory());
 }
 
-TEST(MemoryReserve, LeavesTheHandlerOfTheProcessAsItWas) {
+TEST_F(MemoryReserves, AreGivenBack) {
+  { const MemoryReserve reserve; }
+  EXPECT_THROW(find_no_memory(), std::bad_alloc);
+}
+
+TEST(MemoryReserve, LeavesTheHandlerOfTheProcessAlone) {
   static int calls = 0;
-  const std::new_handler before = std::set_new_handler([] { ++calls; });
+  const auto own = +[] { ++calls; };
+  const std::new_handler before = std::set_new_handler(own);
   {
     const MemoryReserve reserve;
-    find_no_memory();
-    EXPECT_EQ(calls, 0);
-    find_no_memory();
+    EXPECT_EQ(std::get_new_handler(), own);
+    std::get_new_handler()();
     EXPECT_EQ(calls, 1);
+    EXPECT_NO_THROW(reserve.check());
+    EXPECT_THROW(give_up_memory_reserve(), std::bad_alloc);
   }
-  find_no_memory();
-  EXPECT_EQ(calls, 2);
-  std::set_new_handler(before);
+  EXPECT_EQ(std::set_new_handler(before), own);
 }
 
 }  // namespace

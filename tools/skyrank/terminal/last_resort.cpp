@@ -11,6 +11,7 @@
 #include <new>
 #include <string_view>
 
+#include "datasets/columnar/memory_reserve.hpp"
 #include "datasets/write/output_file.hpp"
 
 namespace skyrank::tools {
@@ -64,6 +65,7 @@ void install(int, char**, char**) { install_last_resort(); }
 void install_last_resort() {
   std::set_terminate(end_process);
   std::signal(SIGABRT, end_aborted);
+  std::set_new_handler(datasets::give_up_memory_reserve);
 }
 
 }  // namespace skyrank::tools

@@ -27,6 +27,7 @@ namespace skyrank {
 inline namespace v0 {
 namespace {
 
+using arrow_checks::buffers_of_format;
 using arrow_checks::check_array;
 using arrow_checks::check_batch_structs;
 using arrow_checks::check_column_structs;
@@ -35,11 +36,15 @@ using arrow_checks::decimal_of_format;
 using arrow_checks::DecimalFormat;
 using arrow_checks::fail;
 using arrow_checks::FormatType;
+using arrow_checks::is_column_format;
+using arrow_checks::is_string_format;
+using arrow_checks::kDate64Format;
 using arrow_checks::kFormats;
+using arrow_checks::kNullFormat;
 using arrow_checks::kTimestampFormats;
+using arrow_checks::kViewsFormat;
 using arrow_checks::type_of_format;
 
-constexpr std::string_view kNullFormat = "n";
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
 
 std::string format_of(DataType type) {
@@ -91,6 +96,17 @@ Validity validity_of(const Slice& slice) {
   return {bits, slice.first};
 }
 
+/// Returns a column with the rows of a slice, but without its values.
+ColumnData rows_of(const Slice& slice, DataType type, Layout layout = Layout::plain) {
+  ColumnData data;
+  data.type = type;
+  data.layout = layout;
+  data.length = slice.length;
+  data.stride = layout == Layout::plain ? width_in_bytes(type.type) : 0;
+  data.validity = validity_of(slice);
+  return data;
+}
+
 /// `count` values from the slice's first row on. Viewed in place, or copied where the producer did not align them.
 template <class T>
 const T* typed_buffer(const Slice& slice, int index, std::int64_t count, Copies& copies) {
@@ -113,29 +129,23 @@ const void* fixed_width_values(const Slice& slice, int width, Copies& copies) {
   }
 }
 
+ColumnData import_booleans(const Slice& slice) {
+  ColumnData data = rows_of(slice, Type::boolean, Layout::bits);
+  data.values = slice.buffer(1);
+  data.bit_offset = slice.first;
+  if (data.values == nullptr && slice.length > 0) fail(slice.what, "has no buffer 1");
+  return data;
+}
+
 ColumnData import_fixed_width(const Slice& slice, DataType type, Copies& copies) {
-  ColumnData data;
-  data.type = type;
-  data.length = slice.length;
-  data.validity = validity_of(slice);
-  if (type.type == Type::boolean) {
-    if (slice.buffer(1) == nullptr && slice.length > 0) fail(slice.what, "has no buffer 1");
-    data.layout = Layout::bits;
-    data.values = slice.buffer(1);
-    data.bit_offset = slice.first;
-    return data;
-  }
-  data.stride = width_in_bytes(type.type);
+  if (type.type == Type::boolean) return import_booleans(slice);
+  ColumnData data = rows_of(slice, type);
   data.values = fixed_width_values(slice, width_in_bytes(type.type), copies);
   return data;
 }
 
 ColumnData import_date64(const Slice& slice, Copies& copies) {
-  ColumnData data;
-  data.type = Type::date;
-  data.length = slice.length;
-  data.stride = sizeof(std::int32_t);
-  data.validity = validity_of(slice);
+  ColumnData data = rows_of(slice, Type::date);
   if (slice.length == 0) return data;
   const std::int64_t* milliseconds = typed_buffer<std::int64_t>(slice, 1, slice.length, copies);
   std::vector<std::int32_t> days(static_cast<std::size_t>(slice.length));
@@ -206,11 +216,7 @@ const To* decimal_values(const Slice& slice, const DecimalFormat& decimal, const
 }
 
 ColumnData import_decimals(const Slice& slice, const DecimalFormat& decimal, Copies& copies) {
-  ColumnData data;
-  data.type = decimal.type();
-  data.length = slice.length;
-  data.stride = width_in_bytes(data.type.type);
-  data.validity = validity_of(slice);
+  ColumnData data = rows_of(slice, decimal.type());
   if (slice.length == 0) return data;
   if (data.type.type == Type::decimal64) {
     data.values = decimal_values<std::int64_t>(slice, decimal, data.validity, copies);
@@ -222,11 +228,7 @@ ColumnData import_decimals(const Slice& slice, const DecimalFormat& decimal, Cop
 
 template <class Offset>
 ColumnData import_strings(const Slice& slice, Layout layout, const Offset* ColumnData::*offsets, Copies& copies) {
-  ColumnData data;
-  data.type = Type::string;
-  data.layout = layout;
-  data.length = slice.length;
-  data.validity = validity_of(slice);
+  ColumnData data = rows_of(slice, Type::string, layout);
   if (slice.length == 0) return data;
   const Offset* ends = typed_buffer<Offset>(slice, 1, slice.length + 1, copies);
   bool ordered = ends[0] >= 0;
@@ -239,23 +241,80 @@ ColumnData import_strings(const Slice& slice, Layout layout, const Offset* Colum
   return data;
 }
 
-/// Strings that are no dictionary: utf8 or large_utf8.
-std::optional<ColumnData> import_plain_strings(const Slice& slice, std::string_view format, Copies& copies) {
-  if (format == "u") return import_strings(slice, Layout::utf8, &ColumnData::offsets32, copies);
+/// An entry of the layout string_view: short strings lie in it, others in one of the buffers behind it.
+struct ViewEntry {
+  std::int32_t size;
+  char prefix[4];
+  std::int32_t buffer;
+  std::int32_t offset;
+};
+
+/// The buffers of an array of the layout string_view: validity, entries, any number of characters, and the sizes of the
+/// latter. Producers need not align them.
+class ViewBuffers {
+ public:
+  explicit ViewBuffers(const Slice& slice) : slice_(slice), count_(slice.array->n_buffers - 3) {
+    if (slice.buffer(1) == nullptr && slice.length > 0) fail(slice.what, "has no buffer 1");
+    if (count_ > 0 && sizes() == nullptr) fail(slice.what, "has no sizes of its buffers");
+  }
+
+  std::string_view string_at(std::int64_t row) const {
+    constexpr std::int32_t kInline = 12;
+    const auto* const stored = static_cast<const std::byte*>(slice_.buffer(1)) + (slice_.first + row) * kEntryBytes;
+    const auto entry = loaded<ViewEntry>(stored);
+    if (entry.size < 0) fail(slice_.what, "has a string of negative length");
+    const auto size = static_cast<std::size_t>(entry.size);
+    if (entry.size <= kInline) return {reinterpret_cast<const char*>(stored) + offsetof(ViewEntry, prefix), size};
+    if (entry.buffer < 0 || entry.buffer >= count_ || entry.offset < 0 ||
+        entry.offset + std::int64_t{entry.size} > size_of(entry.buffer) || slice_.buffer(2 + entry.buffer) == nullptr) {
+      fail(slice_.what, "has a string outside its buffers");
+    }
+    return {static_cast<const char*>(slice_.buffer(2 + entry.buffer)) + entry.offset, size};
+  }
+
+ private:
+  static constexpr std::int64_t kEntryBytes = sizeof(ViewEntry);
+
+  template <class T>
+  static T loaded(const void* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+  const void* sizes() const { return slice_.array->buffers[count_ + 2]; }
+  std::int64_t size_of(std::int64_t buffer) const {
+    return loaded<std::int64_t>(static_cast<const std::byte*>(sizes()) + buffer * std::int64_t{sizeof(std::int64_t)});
+  }
+
+  const Slice& slice_;
+  std::int64_t count_;
+};
+
+ColumnData import_string_views(const Slice& slice, Copies& copies) {
+  const ViewBuffers buffers(slice);
+  ColumnData data = rows_of(slice, Type::string, Layout::views);
+  data.stride = sizeof(std::string_view);
+  std::vector<std::string_view> views(static_cast<std::size_t>(slice.length));
+  for (std::int64_t row = 0; row < slice.length; ++row) {
+    if (data.validity(row)) views[static_cast<std::size_t>(row)] = buffers.string_at(row);
+  }
+  data.values = copies.keep(std::move(views));
+  return data;
+}
+
+/// Strings that are no dictionary.
+ColumnData import_plain_strings(const Slice& slice, std::string_view format, Copies& copies) {
+  if (format == kViewsFormat) return import_string_views(slice, copies);
   if (format == "U") return import_strings(slice, Layout::large_utf8, &ColumnData::offsets64, copies);
-  return std::nullopt;
+  return import_strings(slice, Layout::utf8, &ColumnData::offsets32, copies);
 }
 
 [[noreturn]] void fail_format(const std::string& what, std::string_view format) {
   fail(what,
        "has the format '" + std::string(format) +
            "', which cannot be read; what can: bool, int8..64, uint8..64, float16..64, decimals of up to 38 digits, "
-           "date32, date64, timestamp, utf8, large_utf8 and dictionaries of strings");
-}
-
-int buffers_of_format(std::string_view format) {
-  if (format == kNullFormat) return 0;
-  return format == "u" || format == "U" ? 3 : 2;
+           "date32, date64, timestamp, utf8, large_utf8, string_view and dictionaries of strings");
 }
 
 /// A column without any value has no type; numbers can be compared and ranked.
@@ -326,9 +385,9 @@ ColumnData import_dictionary(const Slice& slice, const ArrowSchema& schema, Copi
   const ArrowArray& entries = *slice.array->dictionary;
   if (schema.dictionary->format == nullptr) fail(what, "has no format");
   const std::string_view format = schema.dictionary->format;
-  if (schema.dictionary->dictionary != nullptr || buffers_of_format(format) != 3) fail_format(what, format);
-  check_array(entries, what, 3);
-  ColumnData words = *import_plain_strings({&entries, entries.offset, entries.length, what}, format, copies);
+  if (schema.dictionary->dictionary != nullptr || !is_string_format(format)) fail_format(what, format);
+  check_array(entries, what, buffers_of_format(format), format == kViewsFormat);
+  ColumnData words = import_plain_strings({&entries, entries.offset, entries.length, what}, format, copies);
 
   ColumnData data = import_fixed_width(slice, *index, copies);
   data.type = Type::string;
@@ -368,12 +427,11 @@ std::shared_ptr<const exec::ColumnTraits> imported_traits(const ColumnData& data
 ColumnData import_values(const Slice& slice, const ArrowSchema& schema, Copies& copies) {
   if (schema.dictionary != nullptr) return import_dictionary(slice, schema, copies);
   const std::string_view format = schema.format;
-  if (auto strings = import_plain_strings(slice, format, copies)) return std::move(*strings);
-  if (format == "tdm") return import_date64(slice, copies);
+  if (is_string_format(format)) return import_plain_strings(slice, format, copies);
+  if (format == kDate64Format) return import_date64(slice, copies);
   if (format == kNullFormat) return import_nulls(slice, copies);
   if (const auto decimal = decimal_of_format(format)) return import_decimals(slice, *decimal, copies);
-  if (const auto type = type_of_format(format)) return import_fixed_width(slice, *type, copies);
-  fail_format(slice.what, format);
+  return import_fixed_width(slice, *type_of_format(format), copies);
 }
 
 Column import_column(const ArrowArray& parent, const ArrowArray* array, const ArrowSchema* schema, std::int64_t index,
@@ -382,9 +440,8 @@ Column import_column(const ArrowArray& parent, const ArrowArray* array, const Ar
   const std::string name = schema->name == nullptr ? "" : schema->name;
   // The format first: "cannot be read" says more than a wrong number of buffers.
   const std::string_view format = schema->format;
-  const bool fixed_width = format == "tdm" || type_of_format(format) || decimal_of_format(format);
-  if (buffers_of_format(format) == 2 && !fixed_width) fail_format(what, format);
-  check_rows(parent, *array, what, buffers_of_format(format));
+  if (!is_column_format(format)) fail_format(what, format);
+  check_rows(parent, *array, what, buffers_of_format(format), format == kViewsFormat);
   ColumnData data = import_values({array, array->offset + parent.offset, parent.length, what}, *schema, owner->copies);
   data.owner = owner;
   const auto traits = imported_traits(data, *schema, what);

@@ -31,6 +31,10 @@ inline constexpr FormatType kFormats[] = {
     {"f", Type::float32}, {"g", Type::float64}, {"tdD", Type::date},
 };
 
+inline constexpr std::string_view kNullFormat = "n";
+inline constexpr std::string_view kDate64Format = "tdm";
+inline constexpr std::string_view kViewsFormat = "vu";  // strings whose entries hold short ones
+
 inline constexpr const char* kTimestampFormats[] = {"tss:", "tsm:", "tsu:", "tsn:"};  // by TimeUnit
 
 inline std::optional<DataType> type_of_format(std::string_view format) {
@@ -78,6 +82,22 @@ inline std::optional<DecimalFormat> decimal_of_format(std::string_view format) {
   return decimal;
 }
 
+inline bool is_string_format(std::string_view format) {
+  return format == "u" || format == "U" || format == kViewsFormat;
+}
+
+/// Returns true for the formats that columns without a dictionary are imported from.
+inline bool is_column_format(std::string_view format) {
+  return format == kNullFormat || format == kDate64Format || is_string_format(format) || type_of_format(format) ||
+         decimal_of_format(format);
+}
+
+/// Buffers of an array of such a format. Strings of the layout string_view may have more, between the last two.
+inline std::int64_t buffers_of_format(std::string_view format) {
+  if (format == kNullFormat) return 0;
+  return is_string_format(format) ? 3 : 2;
+}
+
 [[noreturn]] inline void fail(const std::string& what, const std::string& why) {
   throw DataError("Arrow " + what + " " + why);
 }
@@ -103,10 +123,13 @@ inline void check_extents(const ArrowArray& array, const std::string& what) {
   }
 }
 
-inline void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers) {
+/// Checks all of an array of `n_buffers` buffers, or of more of them, but what is in these.
+inline void check_array(const ArrowArray& array, const std::string& what, std::int64_t n_buffers,
+                        bool or_more = false) {
   check_extents(array, what);
-  if (array.n_buffers != n_buffers) {
-    fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + std::to_string(n_buffers));
+  if (or_more ? array.n_buffers < n_buffers : array.n_buffers != n_buffers) {
+    fail(what, "has " + std::to_string(array.n_buffers) + " buffers; its format needs " + (or_more ? "at least " : "") +
+                   std::to_string(n_buffers));
   }
   if (array.buffers == nullptr && n_buffers > 0) fail(what, "has no buffers");
 }
@@ -157,8 +180,8 @@ inline void check_length(std::int64_t needed, const ArrowArray& array, const std
 
 /// Checks an array that has the rows of its parent.
 inline void check_rows(const ArrowArray& parent, const ArrowArray& array, const std::string& what,
-                       std::int64_t n_buffers) {
-  check_array(array, what, n_buffers);
+                       std::int64_t n_buffers, bool or_more = false) {
+  check_array(array, what, n_buffers, or_more);
   check_length(parent.offset + parent.length, array, what);
 }
 

@@ -19,6 +19,7 @@
 namespace skyrank {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -396,14 +397,121 @@ TEST(ImportArrow, RefusesNullAndReleasedStructs) {
 }
 
 TEST(ImportArrow, RefusesOtherFormatsByName) {
-  for (const char* format : {"vz",    "z",   "Z",      "vu",       "w:42",        "d:50,2,256", "d:39,0", "d:30,-20",
-                             "d:0,0", "d:9", "d:9,2,", "d:9,2,16", "d:9,2,128,1", "d:a,2",      "w:16",   "ttm",
-                             "tDm",   "tiM", "+l",     "+s",       "x",           "",           "ts"}) {
+  for (const char* format : {"vz",  "z",      "Z",        "w:42",        "d:50,2,256", "d:39,0", "d:30,-20", "d:0,0",
+                             "d:9", "d:9,2,", "d:9,2,16", "d:9,2,128,1", "d:a,2",      "w:16",   "ttm",      "tDm",
+                             "tiM", "+l",     "+s",       "x",           "",           "ts"}) {
     Producer producer(0);
     producer.add(format, "cost", {nullptr, nullptr});
     const std::string message = producer.refusal();
     EXPECT_THAT(message, HasSubstr("column 'cost'"));
     EXPECT_THAT(message, HasSubstr("format '" + std::string(format) + "'"));
+  }
+}
+
+/// Strings of the layout string_view, with the buffers that hold the long ones.
+class Views {
+ public:
+  /// Adds a string that lies in its entry.
+  void add_short(std::string_view text) {
+    Entry entry{static_cast<std::int32_t>(text.size()), {}};
+    std::memcpy(entry.rest, text.data(), text.size());
+    entries_.push_back(entry);
+  }
+
+  /// Adds a string of `size` characters at `offset` of a buffer.
+  void add_long(std::int32_t size, std::int32_t buffer, std::int32_t offset) {
+    Entry entry{size, {}};
+    std::memcpy(entry.rest + 4, &buffer, sizeof buffer);
+    std::memcpy(entry.rest + 8, &offset, sizeof offset);
+    entries_.push_back(entry);
+  }
+
+  std::vector<const void*> buffers(const std::uint8_t* validity) const {
+    std::vector<const void*> all = {validity, entries_.data()};
+    for (const std::string& text : texts) all.push_back(text.data());
+    all.push_back(sizes.data());
+    return all;
+  }
+
+  std::vector<std::string> texts = {"a text of more than twelve characters", "another one, as long"};
+  std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(texts[0].size()),
+                                     static_cast<std::int64_t>(texts[1].size())};
+
+ private:
+  struct Entry {
+    std::int32_t size;
+    char rest[12];
+  };
+
+  std::vector<Entry> entries_;
+};
+
+TEST(ImportArrow, StringViewsStayWhereTheyAre) {
+  Views views;
+  views.add_short("skipped");
+  views.add_short("Oslo");
+  views.add_long(13, 0, 2);
+  views.add_long(-1, 7, -7);  // NULL
+  views.add_short("");
+  views.add_long(20, 1, 0);
+  views.add_short("twelve chars");
+  const std::uint8_t valid = 0b1110111;
+  Producer producer(6);
+  producer.array.offset = 1;
+  producer.add("vu", "city", views.buffers(&valid));
+  const Table table = producer.import();
+  EXPECT_EQ(table.column("city").type(), Type::string);
+  EXPECT_THAT(values(table.column("city")), ElementsAre(text("Oslo"), text("text of more "), Value{Null{}}, text(""),
+                                                        text("another one, as long"), text("twelve chars")));
+  EXPECT_EQ(table.column("city").data().string_at(4).data(), views.texts[1].data());
+  EXPECT_EQ(producer.array_releases, 0);
+}
+
+TEST(ImportArrow, DictionariesHaveStringViewsToo) {
+  Views views;
+  views.add_short("Oslo");
+  views.add_long(20, 1, 0);
+  views.add_short("");
+  const std::vector<std::int8_t> indices = {1, 0, 1, 2};
+  const std::uint8_t valid = 0b011;
+  Producer producer(4);
+  producer.add_dictionary("c", "city", {nullptr, indices.data()},
+                          Producer::make_child("vu", nullptr, 3, views.buffers(&valid)));
+  EXPECT_THAT(values(producer.import().column("city")),
+              ElementsAre(text("another one, as long"), text("Oslo"), text("another one, as long"), Value{Null{}}));
+}
+
+TEST(ImportArrow, StringViewsWithoutRowsNeedNoBuffer) {
+  Producer producer(0);
+  producer.add("vu", "city", {nullptr, nullptr, nullptr});
+  EXPECT_EQ(producer.import().column("city").size(), 0);
+}
+
+TEST(ImportArrow, RefusesStringViewsOutsideTheirBuffers) {
+  struct Case {
+    std::int32_t size, buffer, offset;
+    const char* why;
+  };
+  for (const Case& it : {Case{-1, 0, 0, "a string of negative length"}, Case{38, 0, 0, "outside its buffers"},
+                         Case{13, 0, 25, "outside its buffers"}, Case{13, -1, 0, "outside its buffers"},
+                         Case{13, 2, 0, "outside its buffers"}, Case{13, 1, -1, "outside its buffers"},
+                         Case{2147483647, 1, 2147483647, "outside its buffers"}}) {
+    Views views;
+    views.add_long(it.size, it.buffer, it.offset);
+    Producer producer(1);
+    producer.add("vu", "city", views.buffers(nullptr));
+    EXPECT_THAT(producer.refusal(), AllOf(HasSubstr("column 'city'"), HasSubstr(it.why)));
+  }
+  Views views;
+  views.add_long(13, 0, 0);
+  for (const auto& [buffers, why] : std::vector<std::pair<std::vector<const void*>, const char*>>{
+           {{nullptr, nullptr}, "2 buffers; its format needs at least 3"},
+           {{nullptr, nullptr, nullptr}, "no buffer 1"},
+           {{nullptr, views.buffers(nullptr)[1], nullptr, nullptr}, "no sizes of its buffers"},
+           {{nullptr, views.buffers(nullptr)[1], nullptr, views.sizes.data()}, "outside its buffers"}}) {
+    Producer producer(1);
+    producer.add("vu", "city", buffers);
+    EXPECT_THAT(producer.refusal(), HasSubstr(why));
   }
 }
 

@@ -309,6 +309,20 @@ TEST(ArrowSource, NoBatchIsATableWithoutRows) {
   EXPECT_TRUE(Engine().run(Query::from("t").rank_by({low("number")}), *source).rows.empty());
 }
 
+TEST(ArrowSource, NoBatchOfStringViewsIsATableWithoutRows) {
+  TableProducer producer{{Table({Column::own("text", std::vector<std::string>{})})}};
+  producer.next = 1;
+  ArrowArrayStream stream = producer.stream();
+  stream.get_schema = [](ArrowArrayStream* from, ArrowSchema* out) {
+    ArrowArray array{};
+    export_arrow(TableProducer::of(from).tables.front(), &array, out);
+    array.release(&array);
+    out->children[0]->format = "vu";
+    return 0;
+  };
+  EXPECT_EQ(arrow_source(&stream)->schema().column("text").type(), DataType(Type::string));
+}
+
 TEST(ArrowSource, SchemasHaveAHundredLevelsAtMost) {
   static std::vector<ArrowSchema> levels(300'000);
   static std::vector<ArrowSchema*> children(levels.size());

@@ -66,8 +66,8 @@ inline namespace v0 {
 /// Takes over a struct array (a record batch) without copying its buffers; both structs are moved from (their `release`
 /// is null afterwards), also when this throws. Types: bool, int8..64, uint8..64, decimals of up to 38 digits (copied
 /// unless they come in 64 bits, or in 128 with more than 18 digits), float16/32/64, date32, date64 (copied), timestamp
-/// (zones are read as UTC), utf8, large_utf8, and dictionaries of strings with any integer index. DataError names the
-/// column and the format of anything else.
+/// (zones are read as UTC), utf8, large_utf8, string_view, and dictionaries of strings with any integer index.
+/// DataError names the column and the format of anything else.
 SKYRANK_EXPORT Table import_arrow(ArrowArray* array, ArrowSchema* schema);
 
 /// Takes over a stream of record batches and reads it to its end, as a stream can be read only once. Each batch becomes

@@ -46,7 +46,7 @@ class EmptyArray {
   /// `levels` of children are made: what import_arrow() takes has no more.
   explicit EmptyArray(const ArrowSchema& schema, int levels = 2) {
     const std::string_view format = schema.format == nullptr ? "" : schema.format;
-    array_.n_buffers = format == "n" ? 0 : format == "+s" ? 1 : format == "u" || format == "U" ? 3 : 2;
+    array_.n_buffers = format == "+s" ? 1 : arrow_checks::buffers_of_format(format);
     array_.buffers = buffers_.data();
     array_.release = release_nothing;
     if (levels == 0) return;

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <iterator>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,15 +12,11 @@
 
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
-#include "engine/column_traits.hpp"
-#include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/query/utf8.hpp"
 
 namespace skyrank::python {
 namespace {
-
-constexpr std::string_view kViews = "vu";
 
 /// A batch that was taken over.
 struct Batch {
@@ -43,19 +36,9 @@ struct Field {
   std::string_view format() const { return schema->format == nullptr ? "" : schema->format; }
 };
 
-bool readable_format(std::string_view format) {
-  static constexpr std::string_view kExact[] = {"n", "b", "c", "s", "i", "l", "C",   "S",   "I",
-                                                "L", "e", "f", "g", "u", "U", "tdD", "tdm", kViews};
-  const bool timestamp = format.starts_with("ts") && format.size() >= 4 && format[3] == ':';
-  if (timestamp || std::find(std::begin(kExact), std::end(kExact), format) != std::end(kExact)) return true;
-  if (!format.starts_with("d:")) return false;
-  const std::string digits(format.substr(2, format.find(',') - 2));
-  return digits.size() <= 2 && std::atoi(digits.c_str()) <= kMaxDigits128;
-}
-
 bool readable(const ArrowSchema& schema) {
   const ArrowSchema& values = schema.dictionary == nullptr ? schema : *schema.dictionary;
-  return values.format != nullptr && values.dictionary == nullptr && readable_format(values.format);
+  return values.format != nullptr && values.dictionary == nullptr && arrow_checks::is_column_format(values.format);
 }
 
 /// A struct of one field for the engine's import, and what it points to.
@@ -106,98 +89,13 @@ Column import_plain(const Field& field) {
   arrow_checks::fail("column '" + field.name + "'", why);
 }
 
-/// An entry of the layout string_view: short strings lie in it, others in one of the buffers behind it.
-struct ViewEntry {
-  std::int32_t size;
-  char prefix[4];
-  std::int32_t buffer;
-  std::int32_t offset;
-};
-
-/// The buffers of an array of the layout string_view, which producers need not align.
-class ViewBuffers {
- public:
-  explicit ViewBuffers(const Field& field) : field_(field), buffers_(field.array->buffers) {
-    constexpr std::int64_t kFixed = 3;  // validity, entries and the sizes of the others
-    count_ = field.array->n_buffers - kFixed;
-    if (buffers_ == nullptr || count_ < 0) fail(field_, "has too few buffers");
-    if (buffers_[1] == nullptr && field.length > 0) fail(field_, "has no buffer 1");
-    if (count_ > 0 && sizes() == nullptr) fail(field_, "has no sizes of its buffers");
-  }
-
-  /// Returns the string of an entry, whose place counts from the start of the buffer. The entry holds short ones.
-  std::string_view string_at(std::int64_t place) const {
-    constexpr std::int32_t kInline = 12;
-    const auto* const stored = static_cast<const std::byte*>(buffers_[1]) + place * std::int64_t{sizeof(ViewEntry)};
-    const auto entry = loaded<ViewEntry>(stored);
-    if (entry.size < 0) fail(field_, "has a string of negative length");
-    const auto size = static_cast<std::size_t>(entry.size);
-    if (entry.size <= kInline) return {reinterpret_cast<const char*>(stored) + offsetof(ViewEntry, prefix), size};
-    if (entry.buffer < 0 || entry.buffer >= count_ || entry.offset < 0 ||
-        entry.offset + std::int64_t{entry.size} > size_of(entry.buffer) || buffers_[2 + entry.buffer] == nullptr) {
-      fail(field_, "has a string outside its buffers");
-    }
-    return {static_cast<const char*>(buffers_[2 + entry.buffer]) + entry.offset, size};
-  }
-
- private:
-  template <class T>
-  static T loaded(const void* from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-  }
-
-  const void* sizes() const { return buffers_[count_ + 2]; }
-  std::int64_t size_of(std::int64_t buffer) const {
-    return loaded<std::int64_t>(static_cast<const std::byte*>(sizes()) + buffer * std::int64_t{sizeof(std::int64_t)});
-  }
-
-  const Field& field_;
-  const void* const* buffers_;
-  std::int64_t count_ = 0;
-};
-
-/// Views strings of the layout string_view where they lie.
-Column import_views(const Field& field) {
-  struct Kept {
-    std::shared_ptr<Batch> batch;
-    std::vector<std::string_view> views;
-  };
-  const ArrowArray& array = *field.array;
-  const std::string what = "column '" + field.name + "'";
-  arrow_checks::check_extents(array, what);
-  arrow_checks::check_length(field.offset + field.length, array, what);
-  const ViewBuffers buffers(field);
-  const std::int64_t first = array.offset + field.offset;
-  const auto kept = std::make_shared<Kept>();
-  kept->batch = field.batch;
-  kept->views.resize(static_cast<std::size_t>(field.length));
-  ColumnData data;
-  data.type = Type::string;
-  data.layout = Layout::views;
-  data.length = field.length;
-  data.stride = sizeof(std::string_view);
-  if (array.null_count != 0) data.validity = {static_cast<const std::uint8_t*>(array.buffers[0]), first};
-  if (array.null_count > 0 && array.buffers[0] == nullptr) fail(field, "has NULLs but no validity bitmap");
-  for (std::int64_t row = 0; row < field.length; ++row) {
-    if (data.validity(row)) kept->views[static_cast<std::size_t>(row)] = buffers.string_at(first + row);
-  }
-  data.values = kept->views.data();
-  data.owner = kept;
-  return {field.name, std::move(data)};
-}
-
-Column import_field(const Field& field);
-
 /// Returns a column without rows in the type of a field.
 Column empty_column(const std::string& name, const ArrowSchema& schema) {
   if (schema.dictionary != nullptr) return empty_column(name, *schema.dictionary);
   const std::string_view format = schema.format;
-  if (format == kViews) return Column::own(name, std::vector<std::string>());
   const void* buffers[3] = {};
   ArrowArray array{};
-  array.n_buffers = format == "n" ? 0 : format == "u" || format == "U" ? 3 : 2;
+  array.n_buffers = arrow_checks::buffers_of_format(format);
   array.buffers = buffers;
   array.release = [](ArrowArray* released) { released->release = nullptr; };
   ArrowSchema copy = schema;
@@ -214,22 +112,6 @@ RowId entry_at(const Field& field, const Column& indices, std::int64_t row, std:
                   std::to_string(entries) + " entries");
 }
 
-/// Gives texts that were an ordered dictionary the order of its entries.
-Column with_order(const Column& decoded, const Field& field, const Column& entries) {
-  if ((field.schema->flags & ARROW_FLAG_DICTIONARY_ORDERED) == 0 || entries.type() != Type::string) return decoded;
-  std::vector<std::string> texts;
-  for (std::int64_t i = 0; i < entries.size(); ++i) {
-    if (!entries.is_null(i)) texts.emplace_back(entries.data().string_at(i));
-  }
-  exec::ColumnTraits traits;
-  try {
-    traits.order = std::make_shared<const exec::Categories>(std::move(texts));
-  } catch (const std::invalid_argument& error) {
-    fail(field, std::string("has an ordered dictionary of which ") + error.what());
-  }
-  return exec::with_traits(decoded, std::make_shared<const exec::ColumnTraits>(std::move(traits)));
-}
-
 /// Decodes a dictionary whose values the engine does not take as such.
 Column import_decoded(const Field& field) {
   if (field.array->dictionary == nullptr) fail(field, "lacks the dictionary that its schema announces");
@@ -242,7 +124,7 @@ Column import_decoded(const Field& field) {
   codes.dictionary = nullptr;
   codes_schema.dictionary = nullptr;
   const Column indices = import_plain({field.batch, &codes, &codes_schema, field.offset, field.length, field.name});
-  const Column values = import_field(
+  const Column values = import_plain(
       {field.batch, field.array->dictionary, field.schema->dictionary, 0, field.array->dictionary->length, field.name});
   std::vector<RowId> rows;
   auto valid = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(field.length + 7) / 8);
@@ -261,16 +143,13 @@ Column import_decoded(const Field& field) {
   ColumnData data = decoded.data();
   data.owner = std::make_shared<Kept>(Kept{data.owner, valid});
   data.validity = {valid->data(), 0};
-  return with_order(Column(field.name, std::move(data)), field, values);
+  return Column(field.name, std::move(data));
 }
 
 Column import_field(const Field& field) {
-  if (field.schema->dictionary != nullptr) {
-    const char* const format = field.schema->dictionary->format;
-    const bool strings = format != nullptr && (format == std::string_view("u") || format == std::string_view("U"));
-    return strings ? import_plain(field) : import_decoded(field);
-  }
-  return field.format() == kViews ? import_views(field) : import_plain(field);
+  const bool decoded =
+      field.schema->dictionary != nullptr && !arrow_checks::is_string_format(field.schema->dictionary->format);
+  return decoded ? import_decoded(field) : import_plain(field);
 }
 
 /// Checks a schema that a producer gave. DataError where it does not describe the fields that it announces.

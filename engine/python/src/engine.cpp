@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/arrow_owned.hpp"
-#include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"
 #include "engine/stop.hpp"

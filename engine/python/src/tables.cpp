@@ -9,7 +9,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include "engine/arrow_owned.hpp"
-#include "engine/python/src/arrow_stream.hpp"
 #include "engine/python/src/bind.hpp"
 
 namespace skyrank::python {

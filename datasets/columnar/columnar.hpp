@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/arrow/ipc_sizes.hpp"
 #include "datasets/input/columnar_file.hpp"
 
 namespace parquet {
@@ -57,24 +58,28 @@ std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& f
                                                            const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                            int group, int field);
 
-/// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read.
+/// The same for Arrow IPC, as a file or as a stream. Of a file, only the columns wanted are read. ResourceError where
+/// compressed columns take more memory than reading may.
 std::shared_ptr<arrow::Schema> ipc_schema(const ColumnarFile& file);
 std::shared_ptr<arrow::Table> ipc_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads);
 
 /// Types and record batches of an Arrow IPC file.
 struct IpcFileInfo {
   std::shared_ptr<arrow::Schema> schema;
-  std::vector<std::int64_t> batch_rows;  ///< rows of each record batch
-  std::uint64_t bytes = 0;               ///< size of all batches
+  IpcSizes sizes;
 };
 
-/// Reads no values. Nothing for a stream, which has no list of its batches, and for files before version 0.15 of Arrow.
+/// Reads no values. Nothing for a stream, which has no list of its batches.
+/// ResourceError where dictionaries, which every read needs, take more memory than reading may.
 std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file);
+
+/// ResourceError where `bytes` of a file's values are more than `file.memory_bytes`.
+void refuse_over_limit(const ColumnarFile& file, std::size_t bytes);
 
 /// Returns the texts of the dictionary of a field of an IPC file that has batches, in their order.
 std::optional<std::vector<std::string>> ipc_dictionary(const ColumnarFile& file, int field);
 
-/// The fields `indices`, ascending, of some record batches of an IPC file, in their order.
+/// The fields `indices`, ascending and at least one, of some record batches of an IPC file, in their order.
 std::shared_ptr<arrow::Table> ipc_batches(const ColumnarFile& file, const std::vector<int>& batches,
                                           const std::vector<int>& indices, bool threads);
 

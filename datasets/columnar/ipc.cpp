@@ -2,14 +2,11 @@
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/io/interfaces.h>
-#include <arrow/ipc/message.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include <cstring>
-#include <limits>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
@@ -17,6 +14,7 @@
 #include "datasets/arrow/arrow_schema.hpp"
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/arrow/ipc_sizes.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
 #include "datasets/input/input.hpp"
@@ -24,14 +22,6 @@
 
 namespace skyrank::datasets {
 namespace {
-
-/// A number as it lies in memory, at any address.
-template <class T>
-T load(const std::uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
 
 constexpr const char* kWhat = "not an Arrow file that can be read, or damaged";
 
@@ -71,17 +61,33 @@ arrow::Result<std::shared_ptr<arrow::Schema>> read_schema(const ColumnarFile& fi
   return reader->schema();
 }
 
+/// Refuses to read fields as a whole that take more memory than reading may, once they are decompressed.
+arrow::Status check_decompressed(const ColumnarFile& file, const arrow::Schema& schema, const std::vector<int>& fields,
+                                 bool stream) {
+  ARROW_ASSIGN_OR_RAISE(const IpcSizes sizes,
+                        stream ? ipc_stream_sizes(*file.input, schema) : ipc_file_sizes(*file.input, schema));
+  if (!sizes.is_compressed) return arrow::Status::OK();
+  std::size_t bytes = sizes.dictionaries;
+  for (std::size_t batch = 0; batch < sizes.batches.size(); ++batch) {
+    bytes = checked_add(bytes, sizes.of(batch, fields), "the size of all record batches");
+  }
+  refuse_over_limit(file, bytes);
+  return arrow::Status::OK();
+}
+
 arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, const std::vector<int>& indices,
                                                         bool threads) {
   ARROW_ASSIGN_OR_RAISE(const auto schema, read_schema(file));
+  ARROW_ASSIGN_OR_RAISE(const bool stream, is_stream(file));
   const bool all_columns = indices.size() == static_cast<std::size_t>(schema->num_fields());
+  const std::vector<int> fields = indices.empty() && !all_columns ? std::vector<int>{0} : indices;
+  ARROW_RETURN_NOT_OK(check_decompressed(file, *schema, fields, stream));
   auto options = options_for(file);
   options.use_threads = threads;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   // To the library, no fields means all, without a copy; any one tells the number of rows.
-  if (!all_columns) options.included_fields = indices.empty() ? std::vector<int>{0} : indices;
+  if (!all_columns) options.included_fields = fields;
   std::shared_ptr<arrow::Table> table;
-  ARROW_ASSIGN_OR_RAISE(const bool stream, is_stream(file));
   if (stream) {
     ARROW_RETURN_NOT_OK(file.input->Seek(0));
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.input.get(), options));
@@ -94,13 +100,13 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   return indices.empty() ? table->SelectColumns({}) : table;
 }
 
-/// Reads the whole batches `batches`, of all columns that the reader was opened for.
+/// Reads the whole batches `batches`, of the fields `indices`.
 arrow::Result<std::shared_ptr<arrow::Table>> read_batches(const ColumnarFile& file, const std::vector<int>& batches,
                                                           const std::vector<int>& indices, bool threads) {
   auto options = options_for(file);
   options.use_threads = threads;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  options.included_fields = indices.empty() ? std::vector<int>{0} : indices;
+  options.included_fields = indices;
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file.input, options));
   arrow::RecordBatchVector read;
   for (const int batch : batches) {
@@ -108,53 +114,17 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_batches(const ColumnarFile& fi
     ARROW_RETURN_NOT_OK(one->Validate());
     read.push_back(std::move(one));
   }
-  ARROW_ASSIGN_OR_RAISE(const auto table, arrow::Table::FromRecordBatches(read));
-  return indices.empty() ? table->SelectColumns({}) : table;
+  return arrow::Table::FromRecordBatches(read);
 }
 
-/// Returns the field `length` of a flatbuffer table `RecordBatch`, its first: the table begins with the distance to its
-/// vtable, which holds its own size, that of the table, and where each field lies (0: it has its default).
-/// https://flatbuffers.dev/internals
-std::int64_t rows_of(const void* record_batch) {
-  const auto* table = static_cast<const std::uint8_t*>(record_batch);
-  const auto* vtable = table - load<std::int32_t>(table);
-  constexpr std::uint16_t kFirstField = 4;
-  const std::uint16_t place = load<std::uint16_t>(vtable) > kFirstField ? load<std::uint16_t>(vtable + kFirstField) : 0;
-  return place == 0 ? 0 : load<std::int64_t>(table + place);
-}
-
-/// Walks over the messages of a file, which follow one another from its start, without reading their bodies.
+/// Reads no values.
 arrow::Result<std::optional<IpcFileInfo>> read_info(const ColumnarFile& file) {
   ARROW_ASSIGN_OR_RAISE(const bool stream, is_stream(file));
   if (stream) return std::nullopt;
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file.input, options_for(file)));
-  IpcFileInfo info{reader->schema(), {}, 0};
-  constexpr std::int64_t kPrefix = 8;  // a mark of 4 bytes, and the size of the metadata in 4
-  const auto batches = static_cast<std::size_t>(reader->num_record_batches());
-  for (std::size_t position = kPrefix; info.batch_rows.size() < batches;) {
-    ARROW_ASSIGN_OR_RAISE(const auto prefix, file.input->ReadAt(static_cast<std::int64_t>(position), kPrefix));
-    if (prefix->size() < kPrefix || load<std::uint32_t>(prefix->data()) != 0xFFFFFFFF) return std::nullopt;
-    position += kPrefix;
-    const std::size_t size =
-        checked_count(load<std::int32_t>(prefix->data() + 4), file.size - position, "the size of a message");
-    if (size == 0) return std::nullopt;
-    ARROW_ASSIGN_OR_RAISE(auto metadata,
-                          file.input->ReadAt(static_cast<std::int64_t>(position), static_cast<std::int64_t>(size)));
-    position += size;
-    ARROW_ASSIGN_OR_RAISE(const auto message, arrow::ipc::Message::Open(std::move(metadata), nullptr));
-    const std::size_t body =
-        checked_count(message->body_length(), file.size - position, "the size of a message's values");
-    if (message->type() == arrow::ipc::MessageType::RECORD_BATCH) {
-      if (message->header() == nullptr) return arrow::Status::Invalid("a message of a record batch has none");
-      const std::string what = "the number of rows of record batch " + std::to_string(info.batch_rows.size());
-      const std::int64_t rows = rows_of(message->header());
-      info.batch_rows.push_back(
-          static_cast<std::int64_t>(checked_count(rows, std::numeric_limits<std::int64_t>::max(), what)));
-      info.bytes = checked_add(info.bytes, body, "the size of all record batches");
-    }
-    position += body;
-  }
-  return info;
+  ARROW_ASSIGN_OR_RAISE(const auto schema, read_schema(file));
+  ARROW_ASSIGN_OR_RAISE(auto sizes, ipc_file_sizes(*file.input, *schema));
+  if (sizes.is_compressed) refuse_over_limit(file, sizes.dictionaries);
+  return IpcFileInfo{schema, std::move(sizes)};
 }
 
 /// Runs `read`, and puts the name of the file before what is wrong with it.
@@ -192,6 +162,15 @@ std::optional<IpcFileInfo> ipc_info(const ColumnarFile& file) {
   auto info = guarded(file, [&] { return read_info(file); });
   if (info) check_schema(*info->schema, file.name);
   return info;
+}
+
+void refuse_over_limit(const ColumnarFile& file, std::size_t bytes) {
+  if (bytes <= file.memory_bytes) return;
+  constexpr std::size_t kMegabyte = 1'000'000;
+  throw ResourceError(file.name + ": its values take " + std::to_string(bytes / kMegabyte) +
+                      " MB in memory, more than the limit of memory of " +
+                      std::to_string(file.memory_bytes / kMegabyte) +
+                      " MB; raise the limit, read fewer columns or write smaller record batches");
 }
 
 std::optional<std::vector<std::string>> ipc_dictionary(const ColumnarFile& file, int field) {

@@ -31,6 +31,7 @@ Format sniff_format(const arrow::Buffer& bytes) {
 InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& options)
     : name_(file.string()),
       stop_(options.stop),
+      memory_bytes_(memory_for_text(options)),
       max_text_bytes_(max_whole_text(memory_for_text(options))),
       max_columns_(max_columns(memory_for_text(options))),
       delimiter_(options.delimiter),
@@ -85,7 +86,7 @@ char InputFile::delimiter() const { return delimiter_.value_or(format_ == Format
 CsvText InputFile::csv(std::shared_ptr<arrow::Buffer> text) const { return {std::move(text), name_, delimiter()}; }
 
 ColumnarFile InputFile::columnar(BytesRead on_read) const {
-  return {data_->reader(std::move(on_read)), data_->size(), name_};
+  return {data_->reader(std::move(on_read)), data_->size(), name_, memory_bytes_};
 }
 
 JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const {

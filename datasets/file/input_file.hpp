@@ -62,6 +62,7 @@ class InputFile {
 
   std::string name_;
   std::stop_token stop_;
+  std::size_t memory_bytes_;     // that reading may take
   std::int64_t max_text_bytes_;  // that are read as a whole
   std::size_t max_columns_;
   std::optional<char> delimiter_;

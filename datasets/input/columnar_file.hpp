@@ -2,7 +2,9 @@
 
 #include <arrow/io/type_fwd.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -13,6 +15,8 @@ struct ColumnarFile {
   std::shared_ptr<arrow::io::RandomAccessFile> input;
   std::uint64_t size = 0;
   std::string name;  ///< for messages
+  /// Memory that values which are read at once may take.
+  std::size_t memory_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 }  // namespace skyrank::datasets

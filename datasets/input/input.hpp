@@ -107,7 +107,7 @@ void refuse_many_columns(std::size_t columns, const std::string& name, const Rea
 /// memory that reading may take.
 void refuse_many_names(std::size_t columns, const std::string& name, const ReadOptions& options);
 
-/// Returns the memory that reading text may take.
+/// Returns the memory that reading text, or decompressed columns as a whole, may take.
 std::size_t memory_for_text(const ReadOptions& options);
 
 /// The memory pool in which the content of a file of `file_bytes` is decoded. Sizes in a damaged file can be

@@ -50,7 +50,7 @@ struct ReadOptions {
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders
   std::int64_t block_bytes = 0;      ///< for open_source: text is read in blocks of about this size; 0: as a whole
-  std::size_t memory_bytes = 0;      ///< memory that reading text may take; 0: half of what the process may use
+  std::size_t memory_bytes = 0;      ///< memory that reading may take; 0: half of what the process may use
   std::shared_ptr<PipeCache> pipes;  ///< shared by calls that read several tables; null: one for this call
   Progress progress;
   std::stop_token stop;  ///< CancelledError soon after a stop is requested

@@ -1,5 +1,6 @@
 // Files that are read as far as queries need them, and the columns of their folders, against `read`.
 #include <arrow/array.h>
+#include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/builder.h>
 #include <arrow/io/file.h>
@@ -8,6 +9,7 @@
 #include <arrow/table.h>
 #include <parquet/arrow/writer.h>
 
+#include <cstring>
 #include <numeric>
 #include <skyrank/engine.hpp>
 
@@ -29,6 +31,7 @@ using test::TemporaryFolder;
 using test::values_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 /// Rows of every type, with NULLs in each column but the first.
@@ -221,8 +224,95 @@ TEST_F(ArrowFiles, BatchesAreUnitsWithTheRowsOfTheFile) {
     write_batches(*arrow_sample(100), file, 30, compression);
     const auto source = open_source({file});
     ASSERT_NE(source, nullptr);
-    EXPECT_THAT(source->units(), ElementsAre(SourceUnit{30}, SourceUnit{30}, SourceUnit{30}, SourceUnit{10}));
+    EXPECT_THAT(source->units(), ElementsAre(Field(&SourceUnit::rows, 30), Field(&SourceUnit::rows, 30),
+                                             Field(&SourceUnit::rows, 30), Field(&SourceUnit::rows, 10)));
     expect_same_rows(*source, read({file}));
+  }
+}
+
+/// Two batches, each with a text of a million letters and a number.
+std::shared_ptr<arrow::Table> long_texts() {
+  const std::string text(1'000'000, 'x');
+  const auto batch = to_arrow(Table(
+      {Column::own("text", std::vector<std::string>{text, text}), Column::own("id", std::vector<std::int64_t>{1, 2})}));
+  return arrow::Table::FromRecordBatches({batch}).ValueOrDie();
+}
+
+TEST_F(ArrowFiles, TextsOfBatchesCountAsTheyAreDecompressed) {
+  const auto file = folder_ / "t.arrow";
+  for (const auto compression : {arrow::Compression::ZSTD, arrow::Compression::LZ4_FRAME}) {
+    write_batches(*long_texts(), file, 1, compression);
+    ASSERT_LT(std::filesystem::file_size(file), 50'000);
+    const auto source = open_source({file});
+    ASSERT_NE(source, nullptr);
+    EXPECT_THAT(source->units(), ElementsAre(SourceUnit{1, 1'000'008}, SourceUnit{1, 1'000'008}));
+  }
+}
+
+TEST_F(ArrowFiles, DictionariesCountAsTheyAreDecompressed) {
+  arrow::StringDictionaryBuilder builder;
+  for (const char c : {'x', 'y'}) require(builder.Append(std::string(1'000'000, c)));
+  const auto words = builder.Finish().ValueOrDie();
+  const auto table = arrow::Table::Make(arrow::schema({arrow::field("word", words->type())}), {words});
+  write_batches(*table, folder_ / "t.arrow", 1, arrow::Compression::ZSTD);
+  const auto source = open_source({folder_ / "t.arrow"});
+  ASSERT_NE(source, nullptr);
+  EXPECT_GT(source->units()[0].text_bytes, 1'000'000);
+  ReadOptions options;
+  options.memory_bytes = 1'000'000;
+  EXPECT_THAT(error_of<ResourceError>([&] { open_source({folder_ / "t.arrow"}, options); }),
+              AllOf(HasSubstr("t.arrow"), HasSubstr("the limit of memory")));
+}
+
+TEST_F(ArrowFiles, ABatchBeyondTheLimitIsNotReadForARow) {
+  const auto file = folder_ / "t.arrow";
+  write_batches(*long_texts(), file, 2, arrow::Compression::ZSTD);
+  ReadOptions options;
+  const RowId rows[] = {1};
+  for (const std::size_t memory : {3'000'000, 1'000'000}) {
+    options.memory_bytes = memory;
+    const auto source = open_source({file}, options);
+    ASSERT_NE(source, nullptr);
+    const auto values = [&] { return source->read_rows(rows, all_columns(*source)).table; };
+    if (memory > 2'000'000) {
+      EXPECT_EQ(values_of(values(), "id"), std::vector<std::string>{"2"});
+    } else {
+      EXPECT_THAT(error_of<ResourceError>(values), AllOf(HasSubstr("t.arrow"), HasSubstr("the limit of memory")));
+    }
+  }
+}
+
+TEST_F(ArrowFiles, AStreamBeyondTheLimitIsNotDecompressed) {
+  const auto file = folder_ / "t.arrow";
+  write_batches(*long_texts(), file, 1, arrow::Compression::ZSTD, /*as_stream=*/true);
+  ReadOptions options;
+  options.memory_bytes = 1'000'000;
+  EXPECT_THAT(error_of<ResourceError>([&] { read({file}, options); }),
+              AllOf(HasSubstr("t.arrow"), HasSubstr("take 2 MB"), HasSubstr("the limit of memory of 1 MB")));
+  options.columns = {"id"};
+  EXPECT_EQ(read({file}, options).num_rows(), 2);
+}
+
+/// Returns the content with another number in place of each 64-bit one that is `found`.
+std::string with_number(std::string content, std::int64_t found, std::int64_t number) {
+  const std::string pattern(reinterpret_cast<const char*>(&found), sizeof found);
+  for (auto at = content.find(pattern); at != std::string::npos; at = content.find(pattern, at + 1)) {
+    std::memcpy(content.data() + at, &number, sizeof number);
+  }
+  return content;
+}
+
+TEST_F(ArrowFiles, NumbersTakeWhatTheirRowsTell) {
+  const auto batch = to_arrow(Table({Column::own("id", std::vector<std::int64_t>(12'345))}));
+  const auto table = arrow::Table::FromRecordBatches({batch}).ValueOrDie();
+  for (const bool as_stream : {false, true}) {
+    write_batches(*table, folder_ / "t.arrow", 100'000, arrow::Compression::ZSTD, as_stream);
+    const std::string content = test::content_of(folder_ / "t.arrow");
+    for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{1} << 61, std::int64_t{-2}}) {
+      folder_.write("t.arrow", with_number(content, 8 * 12'345, bytes));
+      EXPECT_THAT(error_of<DataError>([&] { read({folder_ / "t.arrow"}); }),
+                  AllOf(HasSubstr("t.arrow"), HasSubstr("is possible: the data are damaged")));
+    }
   }
 }
 

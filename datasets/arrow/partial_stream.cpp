@@ -14,6 +14,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "datasets/arrow/ipc_sizes.hpp"
 #include "datasets/input/input.hpp"
 
 namespace skyrank::datasets {
@@ -33,6 +34,13 @@ T read_value(arrow::Result<T> result) {
   return std::move(result).ValueUnsafe();
 }
 
+/// Refuses compressed values, which `partial_to_bytes` does not write: few bytes of a peer would take any memory.
+void refuse_compressed(arrow::io::RandomAccessFile& stream, const arrow::ipc::IpcReadOptions& options) {
+  const auto reader = read_value(arrow::ipc::RecordBatchStreamReader::Open(&stream, options));
+  if (!read_value(ipc_stream_sizes(stream, *reader->schema())).is_compressed) return;
+  throw DataError("the bytes hold no partial answer: their values are compressed; write them without compression");
+}
+
 /// Returns the only record batch of a stream, whose columns stay in a copy of the bytes.
 std::shared_ptr<arrow::RecordBatch> read_batch(std::span<const std::byte> bytes) {
   const std::shared_ptr<arrow::Buffer> buffer =
@@ -42,8 +50,10 @@ std::shared_ptr<arrow::RecordBatch> read_batch(std::span<const std::byte> bytes)
   options.memory_pool = decoding_pool(bytes.size());
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   options.use_threads = false;
-  const auto reader =
-      read_value(arrow::ipc::RecordBatchStreamReader::Open(std::make_shared<arrow::io::BufferReader>(buffer), options));
+  const auto stream = std::make_shared<arrow::io::BufferReader>(buffer);
+  refuse_compressed(*stream, options);
+  check_read(stream->Seek(0));
+  const auto reader = read_value(arrow::ipc::RecordBatchStreamReader::Open(stream, options));
   const arrow::RecordBatchVector batches = read_value(reader->ToRecordBatches());
   if (batches.size() != 1) {
     throw DataError("the bytes hold no partial answer: they have " + std::to_string(batches.size()) +

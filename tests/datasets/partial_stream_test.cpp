@@ -1,10 +1,17 @@
 #include "datasets/arrow/partial_stream.hpp"
 
+#include <arrow/buffer.h>
+#include <arrow/c/bridge.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +77,21 @@ TEST(PartialStream, ComesBackAsItWas) {
   EXPECT_EQ(read.fingerprint(), partial.fingerprint());
   EXPECT_EQ(read.covers(), partial.covers());
   EXPECT_THAT(engine().merge(lowest(), {read}).rows, ElementsAre(5, 6, 7));
+}
+
+TEST(PartialStream, CompressedValuesAreRefusedBeforeTheyAreDecompressed) {
+  ArrowArray array;
+  ArrowSchema schema;
+  engine().partial(lowest(), three_rows(), 0).export_arrow(&array, &schema);
+  const auto batch = arrow::ImportRecordBatch(&array, &schema).ValueOrDie();
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  options.codec = arrow::util::Codec::Create(arrow::Compression::ZSTD).ValueOrDie();
+  const auto stream = arrow::io::BufferOutputStream::Create().ValueOrDie();
+  const auto writer = arrow::ipc::MakeStreamWriter(stream, batch->schema(), options).ValueOrDie();
+  ASSERT_TRUE(writer->WriteRecordBatch(*batch).ok() && writer->Close().ok());
+  const auto written = stream->Finish().ValueOrDie();
+  const auto content = std::as_bytes(std::span(written->data(), static_cast<std::size_t>(written->size())));
+  EXPECT_THAT(refusal(Bytes(content.begin(), content.end())), HasSubstr("their values are compressed"));
 }
 
 TEST(PartialStream, OffsetsOfTextsLieInsideTheirBuffer) {

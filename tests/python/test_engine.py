@@ -391,6 +391,26 @@ def test_partial_answers_of_strangers_are_validated(query):
         skyrank.Partial.from_bytes(_stream_without_batches(pyarrow, table.schema))
 
 
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+@pytest.mark.parametrize("texts", [["x" * 1000] * 3, "dictionary"])
+def test_a_compressed_partial_answer_is_refused_before_it_is_decompressed(codec, texts):
+    pyarrow = pytest.importorskip("pyarrow")
+    if texts == "dictionary":
+        texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 0]), ["S", "M" * 1000], ordered=True)
+    query = Query().rank_by(low("a")).limit(3).select("a", "s")
+    batch = pyarrow.record_batch(skyrank.partial(query, pyarrow.table({"a": [1, 2, 3], "s": texts}), 0))
+    for options in (pyarrow.ipc.IpcWriteOptions(), pyarrow.ipc.IpcWriteOptions(compression=codec)):
+        sink = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(sink, batch.schema, options=options) as writer:
+            writer.write_batch(batch)
+        content = sink.getvalue().to_pybytes()
+        if options.compression is None:
+            assert len(skyrank.Partial.from_bytes(content)) == 3
+            continue
+        with pytest.raises(skyrank.DataError, match="their values are compressed"):
+            skyrank.Partial.from_bytes(content)
+
+
 @pytest.mark.parametrize("last", [600, 0x7FFFFFFF, 2, -1])
 def test_string_offsets_of_a_partial_answer_lie_inside(last):
     pyarrow = pytest.importorskip("pyarrow")

@@ -98,15 +98,11 @@ ValuesPtr with_one_order(const ValuesPtr& values, const std::string& name, const
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks));
 }
 
-bool is_ordered(const arrow::DataType& type) {
-  return type.id() == arrow::Type::DICTIONARY && static_cast<const arrow::DictionaryType&>(type).ordered();
-}
-
 std::shared_ptr<arrow::Array> one_chunk(ValuesPtr values, const std::string& name, const std::string& column) {
   // A column without any value has no type; numbers can be compared and ranked.
   if (values->type()->id() == arrow::Type::NA) values = convert(values, arrow::float64(), name, column);
   if (values->num_chunks() == 1) return values->chunk(0);
-  if (is_ordered(*values->type()) && values->num_chunks() > 1) values = with_one_order(values, name, column);
+  if (is_ordered_dictionary(*values->type()) && values->num_chunks() > 1) values = with_one_order(values, name, column);
   if (needs_large_offsets(*values)) values = convert(values, arrow::large_utf8(), name, column);
   if (values->num_chunks() == 0) {
     auto empty = arrow::MakeEmptyArray(values->type());

@@ -300,6 +300,22 @@ bool is_bytes(const arrow::DataType& type) {
   }
 }
 
+bool is_ordered_dictionary(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DICTIONARY && static_cast<const arrow::DictionaryType&>(type).ordered();
+}
+
+ValuesPtr without_order(const ValuesPtr& values) {
+  if (!is_ordered_dictionary(*values->type())) return values;
+  const auto& ordered = static_cast<const arrow::DictionaryType&>(*values->type());
+  const TypePtr type = arrow::dictionary(ordered.index_type(), ordered.value_type(), /*ordered=*/false);
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : values->chunks()) {
+    const auto& entries = static_cast<const arrow::DictionaryArray&>(*chunk);
+    chunks.push_back(std::make_shared<arrow::DictionaryArray>(type, entries.indices(), entries.dictionary()));
+  }
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
+}
+
 const arrow::DataType& type_of_values(const arrow::DataType& type) {
   if (type.id() != arrow::Type::DICTIONARY) return type;
   return *static_cast<const arrow::DictionaryType&>(type).value_type();

@@ -22,6 +22,12 @@ bool is_bytes(const arrow::DataType& type);
 /// Returns the type of a column's values: of a dictionary that of its entries, otherwise the type itself.
 const arrow::DataType& type_of_values(const arrow::DataType& type);
 
+/// Returns true for a dictionary that says that its entries are in order.
+bool is_ordered_dictionary(const arrow::DataType& type);
+
+/// Returns values whose type says nothing of an order. They share their memory.
+std::shared_ptr<arrow::ChunkedArray> without_order(const std::shared_ptr<arrow::ChunkedArray>& values);
+
 /// Values in their normal type, shared where the memory is the same, and checked: strings are UTF-8, decimals fit,
 /// offsets and dictionary indices lie inside. DataError names file and column, and the row of a string that is not
 /// UTF-8. Null for bytes that are not all UTF-8, which are no text. The type must have a normal type.

@@ -78,10 +78,11 @@ Table empty_table(const arrow::Schema& schema, ChosenFields& chosen, const std::
       .with_unsupported(std::move(chosen.unsupported));
 }
 
-/// Returns values in their normal type. Bytes were taken for text by a sample, and all have to be.
+/// Returns values in their normal type. Bytes were taken for text by a sample, and all have to be. The source knows the
+/// order of categories; what Arrow makes a dictionary of values that are stored without one is in any order.
 ValuesPtr normal_values(const ValuesPtr& values, const std::string& file, const std::string& name) {
   ValuesPtr normal = normalise(values, file, name);
-  if (normal != nullptr) return normal;
+  if (normal != nullptr) return without_order(normal);
   refuse_type(file, {.name = name,
                      .type = values->type()->ToString(),
                      .reason = "some of its values are not UTF-8 text, though those that were looked at first are"});
@@ -112,10 +113,6 @@ std::optional<std::string> reason_against_text(std::span<const FileUnit> units, 
 }
 
 namespace {
-
-bool is_ordered_dictionary(const arrow::DataType& type) {
-  return type.id() == arrow::Type::DICTIONARY && static_cast<const arrow::DictionaryType&>(type).ordered();
-}
 
 /// Returns the order of a field that is an ordered dictionary, null where a unit does not tell.
 std::shared_ptr<const exec::Categories> order_of_field(int field, const std::string& column,

@@ -9,12 +9,14 @@
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "datasets/arrow/arrow_schema.hpp"
 #include "datasets/arrow/arrow_threads.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/flat_column.hpp"
@@ -145,6 +147,8 @@ arrow::Result<TablePtr> read_row_group(const ColumnarFile& file, FileReaderPtr r
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows);
 }
 
+using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
+
 template <class Read>
 auto guarded(const ColumnarFile& file, const Read& read) {
   const MemoryReserve reserve;
@@ -154,13 +158,31 @@ auto guarded(const ColumnarFile& file, const Read& read) {
   return *std::move(result);
 }
 
+/// Returns true if all row groups have dictionaries of a field: of other values, Arrow makes dictionaries in the order
+/// in which they come.
+bool all_tell_order(const ColumnarFile& file, const MetadataPtr& metadata, int field) {
+  return std::ranges::all_of(all_groups(*metadata),
+                             [&](int group) { return parquet_dictionary(file, metadata, group, field).has_value(); });
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
-  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
-    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, read_footer(file)));
+  const auto metadata = guarded(file, [&]() -> arrow::Result<MetadataPtr> { return read_footer(file); });
+  auto table = guarded(file, [&]() -> arrow::Result<TablePtr> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata));
     return read_table(file, std::move(reader), indices, threads);
   });
+  for (int i = 0; i < table->num_columns(); ++i) {
+    const auto& column = table->column(i);
+    const int field = indices[static_cast<std::size_t>(i)];
+    if (!is_ordered_dictionary(*column->type()) || all_tell_order(file, metadata, field)) continue;
+    const auto values = without_order(column);
+    auto changed = table->SetColumn(i, table->field(i)->WithType(values->type()), values);
+    check(changed.status(), file.name, kDamagedParquet);
+    table = *std::move(changed);
+  }
+  return table;
 }
 
 ParquetFileInfo parquet_info(const ColumnarFile& file) {

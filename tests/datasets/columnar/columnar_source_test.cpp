@@ -316,6 +316,48 @@ TEST_F(ArrowFiles, NumbersTakeWhatTheirRowsTell) {
   }
 }
 
+/// The sizes of clothes, as ordered categories in two row groups, of which no row comes first in the order.
+std::filesystem::path write_sizes(const TemporaryFolder& folder, bool with_dictionary) {
+  arrow::StringBuilder texts;
+  require(texts.AppendValues({"S", "M", "L", "XL"}));
+  arrow::Int8Builder indices;
+  require(indices.AppendValues({3, 1, 2, 0, 2, 0, 3, 1}));
+  const auto sizes =
+      arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::utf8(), /*ordered=*/true),
+                                         indices.Finish().ValueOrDie(), texts.Finish().ValueOrDie())
+          .ValueOrDie();
+  const auto table = arrow::Table::Make(arrow::schema({arrow::field("size", sizes->type())}), {sizes});
+  const auto file = folder / (with_dictionary ? "dictionary.parquet" : "plain.parquet");
+  parquet::WriterProperties::Builder properties;
+  if (!with_dictionary) properties.disable_dictionary();
+  const auto out = arrow::io::FileOutputStream::Open(file).ValueOrDie();
+  require(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, /*chunk_size=*/4, properties.build(),
+                                     parquet::ArrowWriterProperties::Builder().store_schema()->build()));
+  require(out->Close());
+  return file;
+}
+
+// What Arrow makes a dictionary of is in the order of the values, which is none of the categories.
+TEST(OrderedCategories, RankByTheirBytesWhereAFileLacksTheirOrder) {
+  const TemporaryFolder folder;
+  const Engine engine({.device = DeviceChoice::cpu});
+  const Query query = Query::from("t").group_by({"size"}).aggregate({count("n")}).rank_by({low("size")}).limit(4);
+  for (const bool with_dictionary : {true, false}) {
+    const auto file = write_sizes(folder, with_dictionary);
+    const auto expected =
+        with_dictionary ? std::vector<std::string>{"S", "M", "L", "XL"} : std::vector<std::string>{"L", "M", "S", "XL"};
+    const auto source = open_source({file});
+    ASSERT_NE(source, nullptr);
+    EXPECT_EQ(values_of(engine.run(query, *source).table, "size"), expected);
+    EXPECT_EQ(values_of(engine.run(query, read({file})).table, "size"), expected);
+    const std::size_t units[] = {0};
+    for (const Table& rows : {source->read(units, all_columns(*source)).table,
+                              source->read(all_units(*source), all_columns(*source)).table}) {
+      EXPECT_EQ(values_of(engine.run(query, rows).table, "size"), expected);
+    }
+  }
+}
+
 TEST_F(ArrowFiles, SeveralFilesAreOneTable) {
   write_batches(*arrow_sample(20), folder_ / "a.arrow", 7);
   write_batches(*arrow_sample(33), folder_ / "b.feather", 100);

@@ -60,7 +60,8 @@ class SKYRANK_EXPORT Partial {
 SKYRANK_EXPORT Partial moved(const Query& query, const Partial& partial, RowId by);
 
 /// Returns 16 hexadecimal digits that are equal for queries with the same answers: the name, the table's name, the time
-/// limit and a forced path do not count.
+/// limit and a forced path do not count. A partial answer has that of the query whose unnamed keys over the table are
+/// spelt as columns where they name some: only the table tells whether the key "a-b" is a column or a difference.
 SKYRANK_EXPORT std::string fingerprint_of(const Query& query);
 
 }  // namespace v0

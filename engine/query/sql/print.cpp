@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -77,53 +77,64 @@ std::string print(const Preference& p) {
   return {};
 }
 
-bool is_selected(const Query& query, const Aggregate& aggregate) {
-  return std::any_of(query.select().begin(), query.select().end(), [&](const SelectItem& item) {
-    return item.name == aggregate.name && item.expression == Expression::column(aggregate.name);
-  });
-}
-
-// SELECT defines the aggregates where it names all of them in their order.
-bool selects_aggregates(const Query& query) {
-  auto next = query.aggregate().begin();
-  for (const SelectItem& item : query.select()) {
-    if (next != query.aggregate().end() && item.name == next->name && is_selected(query, *next)) ++next;
-  }
-  return next == query.aggregate().end();
-}
-
-std::string print_selected(const Query& query) {
-  if (query.select().empty()) return "*";
-  const bool with_aggregates = selects_aggregates(query);
-  return joined(query.select(), ", ", [&](const SelectItem& item) {
-    const auto aggregate = std::find_if(query.aggregate().begin(), query.aggregate().end(),
-                                        [&](const Aggregate& one) { return one.name == item.name; });
-    if (with_aggregates && aggregate != query.aggregate().end() && is_selected(query, *aggregate)) {
-      return print(*aggregate);
+// What a query selects and its aggregates, by their names.
+class NamesInSql {
+ public:
+  explicit NamesInSql(const Query& query) {
+    for (const SelectItem& item : query.select()) selected_.emplace(item.name, &item.expression);
+    for (const Aggregate& one : query.aggregate()) aggregates_.emplace(one.name, &one);
+    auto next = query.aggregate().begin();
+    for (const SelectItem& item : query.select()) {
+      if (next != query.aggregate().end() && item.name == next->name && is_column(item)) ++next;
     }
+    selects_aggregates_ = next == query.aggregate().end();
+  }
+
+  // SELECT defines the aggregates where it names all of them in their order.
+  bool selects_aggregates() const { return selects_aggregates_; }
+
+  // The aggregate that an item of SELECT defines, or null.
+  const Aggregate* defined_by(const SelectItem& item) const {
+    const auto aggregate = aggregates_.find(item.name);
+    return selects_aggregates_ && aggregate != aggregates_.end() && is_column(item) ? aggregate->second : nullptr;
+  }
+
+  // True where SELECT gives the name to another expression.
+  bool is_alias(std::string_view name, const Expression& expression) const {
+    const auto item = selected_.find(name);
+    return item != selected_.end() && *item->second != expression;
+  }
+
+ private:
+  static bool is_column(const SelectItem& item) { return item.expression == Expression::column(item.name); }
+
+  std::unordered_map<std::string_view, const Expression*> selected_;
+  std::unordered_map<std::string_view, const Aggregate*> aggregates_;
+  bool selects_aggregates_ = false;
+};
+
+std::string print_selected(const Query& query, const NamesInSql& names) {
+  if (query.select().empty()) return "*";
+  return joined(query.select(), ", ", [&](const SelectItem& item) {
+    if (const Aggregate* aggregate = names.defined_by(item)) return print(*aggregate);
     const std::string text = sql_of(item.expression);
     return item.name == query::output_name(item.expression) ? text : text + " AS " + name_text(item.name);
   });
 }
 
 // Parentheses keep GROUP BY from reading a key as a name of SELECT.
-std::string print_key(const Query& query, const GroupKey& key) {
+std::string print_key(const NamesInSql& names, const GroupKey& key) {
   const std::string text = sql_of(key.expression);
   if (key.name != query::output_name(key.expression)) return text + " AS " + name_text(key.name);
-  const bool alias = key.is_column() && std::ranges::any_of(query.select(), [&](const SelectItem& item) {
-                       return item.name == key.name && item.expression != key.expression;
-                     });
-  return alias ? "(" + text + ")" : text;
+  return key.is_column() && names.is_alias(key.name, key.expression) ? "(" + text + ")" : text;
 }
 
 // What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
-std::string print_term(const Query& query, const RankTerm& term) {
+std::string print_term(const NamesInSql& names, const RankTerm& term) {
   const auto* value = term.expression.root().op == query::Op::literal ? &term.expression.root().value : nullptr;
   const bool position = value != nullptr && std::holds_alternative<std::int64_t>(*value);
   const std::string_view name = term.expression.column_name();
-  const bool alias = !name.empty() && std::any_of(query.select().begin(), query.select().end(), [&](const auto& item) {
-    return item.name == name && item.expression != term.expression;
-  });
+  const bool alias = !name.empty() && names.is_alias(name, term.expression);
   const std::string text = sql_of(term.expression);
   return (position || alias ? "(" + text + ")" : text) + (term.high ? " DESC" : "");
 }
@@ -162,17 +173,18 @@ std::string print_table(const std::string& name) {
 
 std::string to_sql(const Query& query) {
   query.validate();
-  std::string text = "SELECT " + print_selected(query) + "\nFROM " + print_table(query.from());
+  const NamesInSql names(query);
+  std::string text = "SELECT " + print_selected(query, names) + "\nFROM " + print_table(query.from());
   const auto clause = [&](bool present, std::string_view words, const auto& print_it) {
     if (present) text.append("\n").append(words).append(" ").append(print_it());
   };
   const auto keys = [&](const std::vector<GroupKey>& list) {
-    return joined(list, ", ", [&](const GroupKey& key) { return print_key(query, key); });
+    return joined(list, ", ", [&](const GroupKey& key) { return print_key(names, key); });
   };
   const auto number = [](std::optional<std::int64_t> value) { return std::to_string(value.value_or(0)); };
   clause(query.where().has_value(), "WHERE", [&] { return sql_of(*query.where()); });
   clause(!query.group_by().empty(), "GROUP BY", [&] { return keys(query.group_by()); });
-  clause(!query.aggregate().empty() && !selects_aggregates(query), "AGGREGATE",
+  clause(!query.aggregate().empty() && !names.selects_aggregates(), "AGGREGATE",
          [&] { return joined(query.aggregate(), ", ", [](const Aggregate& one) { return print(one); }); });
   clause(query.prefer().has_value(), query.distinct() ? "PREFERRING DISTINCT" : "PREFERRING",
          [&] { return print(*query.prefer()); });
@@ -180,7 +192,7 @@ std::string to_sql(const Query& query) {
   clause(query.levels().has_value(), "LEVELS", [&] { return number(query.levels()); });
   clause(query.at_least().has_value(), "AT LEAST", [&] { return number(query.at_least()); });
   clause(!query.rank_by().empty(), "ORDER BY",
-         [&] { return joined(query.rank_by(), ", ", [&](const RankTerm& term) { return print_term(query, term); }); });
+         [&] { return joined(query.rank_by(), ", ", [&](const RankTerm& term) { return print_term(names, term); }); });
   clause(query.limit().has_value(), "LIMIT", [&] { return number(query.limit()); });
   clause(query.offset() != 0, "OFFSET", [&] { return number(query.offset()); });
   if (query.ties() == Ties::all) text += query.limit() && query.offset() == 0 ? " WITH TIES" : "\nWITH TIES";

@@ -248,7 +248,7 @@ class Translator {
 
   /// The values of all rows of the table, so that a row's place is its id.
   void emit_of_host(const Operation& operation) {
-    const Rows rows{program_.table.num_rows(), nullptr};
+    const Rows rows{program_.rows, nullptr};
     ColumnData column = evaluate_all(compile_part(program_, operation), rows, "computed by the host").data();
     column.kept.reset();  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);

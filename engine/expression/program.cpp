@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -67,17 +68,23 @@ void answer_by_entry(const Ir& ir, Operation& operation) {
   operation.answers = answer_entries(predicate, dictionary);
 }
 
-void link(Ir& ir, const Table& table) {
+void link(Ir& ir, const std::map<int, Column>& columns) {
   for (Operation& operation : ir.operations()) {
     operation.answers.reset();
-    operation.data = operation.op == Op::column ? &table.column(operation.column).data() : nullptr;
+    operation.data = operation.op == Op::column ? &columns.at(operation.column).data() : nullptr;
     answer_by_entry(ir, operation);
   }
 }
 
-std::shared_ptr<const Program> linked(Ir ir, std::string text, Location location, const Table& table) {
-  auto program = std::make_shared<Program>(Program{table, std::move(ir), std::move(text), std::move(location)});
-  link(program->ir, program->table);
+/// Keeps no more of a table than the columns that are read: of many expressions over a wide table each has its own.
+template <class ColumnAt>
+std::shared_ptr<const Program> linked(Ir ir, std::string text, Location location, std::int64_t rows,
+                                      const ColumnAt& column_at) {
+  auto program = std::make_shared<Program>(Program{{}, rows, std::move(ir), std::move(text), std::move(location)});
+  for (const Operation& operation : program->ir.operations()) {
+    if (operation.op == Op::column) program->columns.try_emplace(operation.column, column_at(operation.column));
+  }
+  link(program->ir, program->columns);
   return program;
 }
 
@@ -88,11 +95,13 @@ std::shared_ptr<const Program> compile(const query::BoundExpression& expression,
 }
 
 std::shared_ptr<const Program> compile(Ir ir, const query::BoundExpression& expression, const Table& table) {
-  return linked(std::move(ir), expression.text, expression.location, table);
+  return linked(std::move(ir), expression.text, expression.location, table.num_rows(),
+                [&](int column) -> const Column& { return table.column(column); });
 }
 
 std::shared_ptr<const Program> compile_part(const Program& whole, const Operation& operation) {
-  return linked(whole.ir.part(operation), whole.text, whole.location, whole.table);
+  return linked(whole.ir.part(operation), whole.text, whole.location, whole.rows,
+                [&](int column) -> const Column& { return whole.columns.at(column); });
 }
 
 }  // namespace skyrank::exec

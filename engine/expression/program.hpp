@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,7 +15,8 @@ namespace skyrank::exec {
 /// An expression made ready for a table: its operations know the columns they read, and predicates on dictionary
 /// columns are answered once for each entry. Immutable, shared by threads.
 struct Program {
-  Table table;  ///< keeps the columns alive
+  std::map<int, Column> columns;  ///< by their places in the table, those that are read
+  std::int64_t rows = 0;          ///< rows of the table
   Ir ir;
   std::string text;  ///< the whole expression, for messages
   Location location;

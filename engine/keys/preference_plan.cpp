@@ -50,7 +50,8 @@ class Reducer {
     for (const BoundPreference& child : preference.children) {
       Tree part = reduce(child);
       if (!parts.empty() && is_key(parts.back()) && is_key(part)) {
-        parts.back() = prior_key(parts.back().key, part.key);
+        KeyTerms& key = parts.back().key;
+        key.insert(key.end(), part.key.begin(), part.key.end());
       } else {
         parts.push_back(std::move(part));
       }

@@ -1,9 +1,12 @@
 #include "engine/executor/key_expressions.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <skyrank/error.hpp>
@@ -11,6 +14,7 @@
 #include "engine/expression/evaluate.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/bind/schema_places.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/row_error.hpp"
@@ -55,15 +59,18 @@ class KeyNames {
  public:
   /// A column that is a key itself means itself, whatever other names it has.
   explicit KeyNames(const std::vector<GroupKey>& keys) {
-    std::ranges::copy_if(keys, std::back_inserter(keys_), [&](const GroupKey& key) {
-      return needs_column(key) && std::ranges::none_of(keys, [&](const GroupKey& other) {
-               return other.is_column() && other.expression == key.expression;
-             });
-    });
+    std::set<std::string_view> columns;
+    for (const GroupKey& key : keys) {
+      if (key.is_column()) columns.insert(key.name);
+    }
+    for (const GroupKey& key : keys) {
+      if (!needs_column(key) || columns.contains(key.expression.column_name())) continue;
+      keys_[replaced(key.expression.root()).hash].push_back(key);
+    }
   }
 
   Expression of(const Expression& expression) const {
-    const NodePtr root = replaced(expression.root());
+    const NodePtr root = replaced(expression.root()).node;
     return root == nullptr ? expression : query::make_expression(root, expression.location());
   }
 
@@ -82,36 +89,55 @@ class KeyNames {
   }
 
  private:
-  /// Null where nothing is to be replaced.
-  NodePtr replaced(const Node& node) const {
-    for (const GroupKey& key : keys_) {
-      if (!query::equal(node, key.expression.root())) continue;
-      Node column;
-      column.op = Op::column;
-      column.name = key.name;
-      column.line = node.line;
-      column.column = node.column;
-      return std::make_shared<const Node>(std::move(column));
-    }
+  /// An expression with columns in place of keys, null where nothing is to be replaced, and the hash of what it was:
+  /// all keys are found in one walk, however many there are.
+  struct Replaced {
+    NodePtr node;
+    std::size_t hash = 0;
+  };
+
+  Replaced replaced(const Node& node) const {
+    std::size_t hash = std::hash<std::string>()(node.op == Op::literal ? query::to_text(node) : node.name) +
+                       static_cast<std::size_t>(node.op);
     std::shared_ptr<Node> copy;
     for (std::size_t i = 0; i < node.children.size(); ++i) {
-      NodePtr child = replaced(*node.children[i]);
-      if (child == nullptr) continue;
+      Replaced child = replaced(*node.children[i]);
+      hash = hash * 31 + child.hash;
+      if (child.node == nullptr) continue;
       if (copy == nullptr) copy = std::make_shared<Node>(node);
-      copy->children[i] = std::move(child);
+      copy->children[i] = std::move(child.node);
     }
-    return copy;
+    const GroupKey* key = key_of(node, hash);
+    return {key == nullptr ? copy : column_of(node, *key), hash};
   }
 
-  std::vector<GroupKey> keys_;
+  const GroupKey* key_of(const Node& node, std::size_t hash) const {
+    const auto alike = keys_.find(hash);
+    if (alike == keys_.end()) return nullptr;
+    const auto key = std::ranges::find_if(
+        alike->second, [&](const GroupKey& one) { return query::equal(node, one.expression.root()); });
+    return key == alike->second.end() ? nullptr : &*key;
+  }
+
+  static NodePtr column_of(const Node& node, const GroupKey& key) {
+    Node column;
+    column.op = Op::column;
+    column.name = key.name;
+    column.line = node.line;
+    column.column = node.column;
+    return std::make_shared<const Node>(std::move(column));
+  }
+
+  std::unordered_map<std::size_t, std::vector<GroupKey>> keys_;  // by the hashes of their expressions
 };
 
 /// Returns what a query without `select` shows: the row, all columns but those of the keys, and the keys with names.
 std::vector<SelectItem> default_selection(const std::vector<std::string>& columns, const std::vector<GroupKey>& keys) {
+  std::set<std::string_view> of_keys;
+  for (const GroupKey& key : keys) of_keys.insert(key.name);
   std::vector<std::string> shown;
-  std::ranges::copy_if(columns, std::back_inserter(shown), [&](const std::string& name) {
-    return std::ranges::find(keys, name, &GroupKey::name) == keys.end();
-  });
+  std::ranges::copy_if(columns, std::back_inserter(shown),
+                       [&](const std::string& name) { return !of_keys.contains(name); });
   for (const GroupKey& key : keys) {
     if (is_named(key)) shown.push_back(key.name);
   }
@@ -161,11 +187,7 @@ class KeyColumns {
       : keys_(key_expressions(query)), named_(with_key_names(query, schema)) {
     query::refuse_unsupported(query, schema.unsupported());
     query::Schema fields = query::schema_of(schema);
-    if (query.where()) condition_ = query::bind_expression(*query.where(), fields);
-    for (const GroupKey& key : keys_) {
-      check_name(key, schema);
-      bound_.push_back(query::bind_expression(key.expression, fields));
-    }
+    bind_keys(query, schema, fields);
     for (std::size_t i = 0; i < size(); ++i) fields.fields.push_back({name(i), type(i)});
     query::bind(named_, fields);  // so that mistakes in the query are reported before rows that fail
   }
@@ -197,10 +219,19 @@ class KeyColumns {
   }
 
  private:
-  static void check_name(const GroupKey& key, const Table& schema) {
+  void bind_keys(const Query& query, const Table& schema, const query::Schema& fields) {
+    const query::SchemaPlaces places(fields);
+    if (query.where()) condition_ = query::bind_expression(*query.where(), places);
+    for (const GroupKey& key : keys_) {
+      check_name(key, schema, places);
+      bound_.push_back(query::bind_expression(key.expression, places));
+    }
+  }
+
+  static void check_name(const GroupKey& key, const Table& schema, const query::SchemaPlaces& places) {
     const bool unsupported =
         std::ranges::find(schema.unsupported(), key.name, &UnsupportedColumn::name) != schema.unsupported().end();
-    if (!schema.find(key.name) && !unsupported) return;
+    if (!places.find(key.name) && !unsupported) return;
     if (is_named(key)) {
       throw BindError("the table has a column " + query::in_quotes(key.name) + " already; name the key " +
                           key.expression.text() + " otherwise",
@@ -259,16 +290,16 @@ class SourceWithKeys final : public Source {
     return absent_column(keys_.name(key), keys_.type(key), rows);
   }
 
-  bool is_asked_for(std::size_t key, std::span<const int> columns) const {
-    return std::ranges::find(columns, own_columns_ + static_cast<int>(key)) != columns.end();
+  bool is_asked_for(std::size_t key, const std::set<int>& columns) const {
+    return columns.contains(own_columns_ + static_cast<int>(key));
   }
 
   /// The columns of the base from which some columns can be made.
   std::vector<int> inputs(std::span<const int> columns) const {
-    std::set<int> needed;
-    std::ranges::copy_if(columns, std::inserter(needed, needed.end()), [&](int c) { return c < own_columns_; });
+    const std::set<int> asked(columns.begin(), columns.end());
+    std::set<int> needed(asked.begin(), asked.lower_bound(own_columns_));
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (is_asked_for(i, columns)) keys_.add_inputs(i, needed);
+      if (is_asked_for(i, asked)) keys_.add_inputs(i, needed);
     }
     return {needed.begin(), needed.end()};
   }
@@ -291,10 +322,11 @@ class SourceWithKeys final : public Source {
 
   template <class Global>
   SourceRows with_keys(SourceRows read, std::span<const int> columns, const Global& global) const {
+    const std::set<int> asked(columns.begin(), columns.end());
     std::vector<Column> all = read.table.columns();
     try {
       for (std::size_t i = 0; i < keys_.size(); ++i) {
-        all.push_back(is_asked_for(i, columns) ? keys_.evaluate(i, read.table) : absent(i, read.table.num_rows()));
+        all.push_back(is_asked_for(i, asked) ? keys_.evaluate(i, read.table) : absent(i, read.table.num_rows()));
       }
     } catch (const RowError& error) {
       throw error.renumbered(global(error.row()));

@@ -1,5 +1,4 @@
 // Types of columns of text: CSV and JSON lines infer the same, codes stay text, and types may be stated.
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -238,32 +237,6 @@ TEST_F(TextTypes, MessagesNameTheNumberInTheWay) {
                 csv({"-1", "12345678901234567890"});
               }),
               AllOf(HasSubstr("t.csv:3:"), HasSubstr("such as 12345678901234567890 beside -1;")));
-}
-
-/// Processor time of reading one row of many columns.
-double seconds_of(const std::filesystem::path& file) {
-  const std::clock_t begin = std::clock();
-  read({file});
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-}
-
-TEST_F(TextTypes, ReadingIsLinearInColumns) {
-  const auto file_of = [&](bool is_csv, int columns) {
-    std::string names;
-    std::string row;
-    for (int i = 0; i < columns; ++i) {
-      const std::string comma = i == 0 ? "" : ",";
-      names += comma + "c" + std::to_string(i);
-      row += is_csv ? comma + "-1" : comma + "\"c" + std::to_string(i) + "\":-1";
-    }
-    return is_csv ? folder_.write("wide.csv", names + "\n" + row + "\n")
-                  : folder_.write("wide.jsonl", "{" + row + "}\n");
-  };
-  for (const bool is_csv : {true, false}) {
-    seconds_of(file_of(is_csv, 100));
-    const double once = seconds_of(file_of(is_csv, 2'500));
-    EXPECT_LT(seconds_of(file_of(is_csv, 20'000)), 24 * once + 0.5) << is_csv;  // 8 if linear, 64 if quadratic
-  }
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ option(SKYRANK_OPTIMISE_CUDA "Optimise the GPU kernels, for which nvcc takes twi
 option(SKYRANK_EMULATE_CUDA "Build the tests of the CUDA kernels that run on the CPU, on an emulator" ON)
 option(SKYRANK_PAPERS "Build the papers' algorithms (kernels/papers), which no plan needs" ON)
 option(SKYRANK_BUILD_FUZZERS "Build the fuzz targets with libFuzzer, and no other tests (needs clang)" OFF)
-option(SKYRANK_UNIT_TESTS "Among the tests build those of single files of the engine, the planner and the file formats" ON)
+option(SKYRANK_UNIT_TESTS "Among the tests build those of single files of the engine, the planner and the file formats, and the inputs of fuzz targets" ON)
 option(SKYRANK_PRECOMPILE_TESTS "Precompile what tests include of GoogleTest and the C++ library" OFF)
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_WERROR "Treat warnings as errors, as tools/test.sh does" OFF)

@@ -60,8 +60,8 @@ auto whole_or_in_blocks(const ReadOptions& options, const Read& read) {
 
 /// Files of one format, as a source of their stored columns.
 std::shared_ptr<const FilesSource> source_of(std::vector<InputFile> files, const ReadOptions& options) {
-  if (files.front().is_csv()) return csv_source(std::move(files), options, options.block_bytes);
-  if (files.front().is_json()) return json_source(std::move(files), options, options.block_bytes);
+  if (files.front().is_csv()) return csv_source(std::move(files), options);
+  if (files.front().is_json()) return json_source(std::move(files), options);
   std::vector<TableFile> stored;
   for (const InputFile& file : files) stored.push_back({file.name(), file.shared_data()});
   if (files.front().format() == Format::parquet) return parquet_source(std::move(stored), options);

@@ -3,16 +3,21 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/io/type_fwd.h>
 #include <arrow/status.h>
+#include <arrow/util/parallel.h>
 #include <arrow/util/thread_pool.h>
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <skyrank/error.hpp>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include "engine/stop.hpp"
 #include "engine/threads.hpp"
 
 namespace skyrank::datasets {
@@ -77,6 +82,23 @@ bool arrow_tasks_have_ended() {
     std::this_thread::sleep_for(kPause);
   }
   return false;
+}
+
+void run_each(bool threads, std::size_t count, const std::function<void(std::size_t)>& work) {
+  const auto failures = std::make_shared<std::vector<std::exception_ptr>>(count);
+  const auto guarded = [failures, work, stop = exec::current_stop()](int i) {
+    const exec::StopScope heard(stop);
+    try {
+      work(static_cast<std::size_t>(i));
+    } catch (...) {
+      (*failures)[static_cast<std::size_t>(i)] = std::current_exception();
+    }
+    return arrow::Status::OK();
+  };
+  check_pool(arrow::internal::OptionalParallelFor(threads, static_cast<int>(count), guarded));
+  for (const std::exception_ptr& failure : *failures) {
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
 }
 
 void require_reader_thread(const std::string& file) {

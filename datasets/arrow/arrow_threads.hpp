@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
 namespace skyrank::datasets {
@@ -12,6 +14,11 @@ int prepare_arrow_threads(int threads);
 /// Waits until Arrow's pool has no task, and returns false if it still has some after a tenth of a second. A call of
 /// Arrow's that ends in an exception leaves its tasks there, and they use what the call was given.
 bool arrow_tasks_have_ended();
+
+/// Runs `work(i)` for each i < `count` under the caller's stop, in Arrow's pool if `threads` says so, and throws the
+/// first error. Where the pool fails to take a task, those that it took before outlive this call, with a copy of
+/// `work`.
+void run_each(bool threads, std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// Arrow's readers of text start a thread of their own: that of CSV where it uses no pool, that of JSON always.
 /// ResourceError where none can be started.

@@ -5,17 +5,15 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/parallel.h>
 
 #include <algorithm>
-#include <exception>
 #include <skyrank/error.hpp>
 #include <utility>
 
 #include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "engine/column_traits.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -329,26 +327,12 @@ std::vector<std::vector<UnitValues>> ColumnarSource::read_parts(const std::vecto
   std::vector<int> fields;
   for (const int column : columns) fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
   std::vector<std::vector<UnitValues>> values(parts.size());
-  std::vector<std::exception_ptr> failures(parts.size());
-  const std::stop_token& stop = exec::current_stop();
-  const auto read_part = [&](int i) {
-    const exec::StopScope heard(stop);
-    const auto part = static_cast<std::size_t>(i);
+  run_each(options_.threads != 1 && parts.size() > 1, parts.size(), [&](std::size_t part) {
     const FileUnit& unit = places_[parts[part].unit];
-    try {
-      values[part] = with_file(unit.file, meter, [&](const ColumnarFile& file) {
-        return read_values(unit.file, file, unit.index, fields, parts[part].rows);
-      });
-    } catch (...) {
-      failures[part] = std::current_exception();
-    }
-    return arrow::Status::OK();
-  };
-  const bool threads = options_.threads != 1 && parts.size() > 1;
-  static_cast<void>(arrow::internal::OptionalParallelFor(threads, static_cast<int>(parts.size()), read_part));
-  for (const std::exception_ptr& failure : failures) {
-    if (failure != nullptr) std::rethrow_exception(failure);
-  }
+    values[part] = with_file(unit.file, meter, [&](const ColumnarFile& file) {
+      return read_values(unit.file, file, unit.index, fields, parts[part].rows);
+    });
+  });
   return values;
 }
 

@@ -67,7 +67,7 @@ class ChunkStream final : public arrow::io::InputStream {
     constexpr std::int64_t kHeader = 512;
     const std::int64_t size = std::min(bytes <= kFirstAsked ? std::min(bytes, kHeader) : bytes, end_ - position_);
     ARROW_ASSIGN_OR_RAISE(peeked_, file_->ReadAt(position_, size));
-    return std::string_view(reinterpret_cast<const char*>(peeked_->data()), static_cast<std::size_t>(peeked_->size()));
+    return std::string_view(*peeked_);
   }
 
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {

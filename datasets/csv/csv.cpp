@@ -106,23 +106,12 @@ CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
   return layout;
 }
 
-std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<std::string>& names) {
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
-  return places;
-}
-
 std::vector<std::size_t> wanted_indices(const CsvText& text, const CsvLayout& layout, const ReadOptions& options) {
-  std::vector<std::size_t> indices;
-  if (!options.columns) {
-    for (std::size_t i = 0; i < layout.names.size(); ++i) indices.push_back(i);
-    return indices;
-  }
-  const std::unordered_map<std::string_view, std::size_t> places = places_of(layout.names);
-  for (const std::string& name : *options.columns) {
-    const auto found = places.find(name);
-    if (found == places.end()) throw DataError("there is no column '" + name + "'", {text.name, 0, 0});
-    indices.push_back(found->second);
+  const std::vector<std::string>& columns = options.columns ? *options.columns : layout.names;
+  std::vector<std::size_t> indices = places_of(columns, layout.names);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (indices[i] < layout.names.size()) continue;
+    throw DataError("there is no column '" + columns[i] + "'", {text.name, 0, 0});
   }
   return indices;
 }
@@ -204,7 +193,6 @@ class CsvReading {
  private:
   /// The text of the records, without a byte order mark.
   std::string_view records() const {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     std::string_view records = text_.view().substr(layout_.shape.data_begin);
     const bool begins_file = layout_.shape.data_begin == 0 && text_.first_line == 1;
     if (begins_file && records.starts_with(kByteOrderMark)) records.remove_prefix(kByteOrderMark.size());
@@ -492,15 +480,24 @@ class CsvReading {
 
 }  // namespace
 
-std::string_view CsvText::view() const {
-  return {reinterpret_cast<const char*>(bytes->data()), static_cast<std::size_t>(bytes->size())};
-}
+std::string_view CsvText::view() const { return std::string_view(*bytes); }
 
 std::vector<std::string> null_spellings(const ReadOptions& options) {
   std::vector<std::string> spellings = options.null_spellings;
   if (spellings.empty()) spellings = {"NULL", "null", "NA", "N/A"};
   spellings.emplace_back();
   return spellings;
+}
+
+std::vector<std::size_t> places_of(const std::vector<std::string>& columns, const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
+  std::vector<std::size_t> found;
+  for (const std::string& column : columns) {
+    const auto place = places.find(column);
+    found.push_back(place == places.end() ? names.size() : place->second);
+  }
+  return found;
 }
 
 std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& options) {

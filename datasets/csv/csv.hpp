@@ -14,6 +14,8 @@
 #include "datasets/input/input.hpp"
 #include "datasets/input/read_options.hpp"
 
+// Delimited text as a table, read by Arrow's parser: types are inferred or given, and errors name file and line. The
+// quick parser of plain_csv.hpp reads what is usual; this one reads all else, and says what is wrong.
 namespace skyrank::datasets {
 
 /// Delimited text in memory.
@@ -31,6 +33,9 @@ using GivenTypes = std::unordered_map<std::string, std::shared_ptr<arrow::DataTy
 
 /// Returns the spellings of NULL, the empty field among them.
 std::vector<std::string> null_spellings(const ReadOptions& options);
+
+/// Returns the places of columns among names; one behind all names for a column that is not there.
+std::vector<std::size_t> places_of(const std::vector<std::string>& columns, const std::vector<std::string>& names);
 
 /// Names of the columns: of the header, or c0, c1, ...; DataError for an empty file, a name that comes twice, or names
 /// that are not UTF-8.

@@ -13,6 +13,28 @@ namespace {
 
 std::string fields_text(std::size_t n) { return std::to_string(n) + (n == 1 ? " field" : " fields"); }
 
+/// Calls use(n, field, scanner) for each field of the columns `indices` behind the header, where n is the place of the
+/// column among them. The walk over the text adds to what `meter` expects.
+template <class Use>
+void for_each_field(const CsvText& text, const CsvShape& shape, const std::vector<std::size_t>& indices,
+                    ReadMeter& meter, const Use& use) {
+  meter.expect(text.view().size());
+  MeteredPass pass(meter, text.view().size());
+  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  while (scanner.next()) {
+    pass.reach(scanner.end());
+    if (scanner.end() <= shape.data_begin) continue;
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+      if (indices[n] < scanner.fields().size()) use(n, scanner.fields()[indices[n]], scanner);
+    }
+  }
+  pass.finish();
+}
+
+bool contains(const std::vector<std::string>& texts, std::string_view text) {
+  return std::ranges::find(texts, text) != texts.end();
+}
+
 }  // namespace
 
 void refuse_malformed_records(const CsvText& text, const CsvShape& shape) {
@@ -46,25 +68,15 @@ std::vector<bool> has_quoted_empty_only(const CsvText& text, const CsvShape& sha
   std::vector<bool> excluded(indices.size());
   // Most texts with quotes have no empty ones; columns without candidates need no walk.
   if (indices.empty() || text.view().find("\"\"") == std::string_view::npos) return empty;
-  meter.expect(text.view().size());
-  MeteredPass pass(meter, text.view().size());
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
-  while (scanner.next()) {
-    pass.reach(scanner.end());
-    if (scanner.end() <= shape.data_begin) continue;
-    for (std::size_t n = 0; n < indices.size(); ++n) {
-      if (indices[n] >= scanner.fields().size()) continue;
-      const CsvField& field = scanner.fields()[indices[n]];
-      if (!field.quoted) continue;
-      const std::string value = field.text();
-      if (value.empty()) {
-        empty[n] = true;
-      } else if (std::find(nulls.begin(), nulls.end(), value) != nulls.end()) {
-        excluded[n] = true;
-      }
+  for_each_field(text, shape, indices, meter, [&](std::size_t n, const CsvField& field, const CsvScanner& /*place*/) {
+    if (!field.quoted) return;
+    const std::string value = field.text();
+    if (value.empty()) {
+      empty[n] = true;
+    } else if (contains(nulls, value)) {
+      excluded[n] = true;
     }
-  }
-  pass.finish();
+  });
   for (std::size_t n = 0; n < indices.size(); ++n) empty[n] = empty[n] && !excluded[n];
   return empty;
 }
@@ -73,25 +85,13 @@ std::vector<NumberFacts> number_facts(const CsvText& text, const CsvShape& shape
                                       const std::vector<std::size_t>& indices, const std::vector<std::string>& nulls,
                                       ReadMeter& meter) {
   std::vector<NumberFacts> facts(indices.size());
-  meter.expect(text.view().size());
-  MeteredPass pass(meter, text.view().size());
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
-  while (scanner.next()) {
-    pass.reach(scanner.end());
-    if (scanner.end() <= shape.data_begin) continue;
-    for (std::size_t n = 0; n < indices.size(); ++n) {
-      if (indices[n] >= scanner.fields().size()) continue;
-      const CsvField& field = scanner.fields()[indices[n]];
-      const std::string unquoted = field.quoted ? field.text() : std::string();
-      const bool is_null =
-          field.quoted ? unquoted.empty() : std::find(nulls.begin(), nulls.end(), field.raw) != nulls.end();
-      if (is_null) continue;
-      const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
-      facts[n].has_codes = facts[n].has_codes || is_code(number);
-      facts[n].add(number, [&] { return TextPlace{scanner.line_of(indices[n]), 0}; });
-    }
-  }
-  pass.finish();
+  for_each_field(text, shape, indices, meter, [&](std::size_t n, const CsvField& field, const CsvScanner& place) {
+    const std::string unquoted = field.quoted ? field.text() : std::string();
+    if (field.quoted ? unquoted.empty() : contains(nulls, field.raw)) return;
+    const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
+    facts[n].has_codes = facts[n].has_codes || is_code(number);
+    facts[n].add(number, [&] { return TextPlace{place.line_of(indices[n]), 0}; });
+  });
   return facts;
 }
 

@@ -3,8 +3,12 @@
 namespace skyrank::datasets {
 namespace {
 
-/// Returns the place behind the closing quote of a field whose first character after the opening quote is at `begin`;
-/// npos where there is none.
+bool has_line_break(std::string_view text) {
+  return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
+}
+
+}  // namespace
+
 std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
   for (;;) {
     const std::size_t quote = text.find('"', begin);
@@ -13,12 +17,6 @@ std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
     begin = quote + 2;
   }
 }
-
-bool has_line_break(std::string_view text) {
-  return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
-}
-
-}  // namespace
 
 CsvQuotes look_at_quotes(std::string_view text, char delimiter) {
   const auto is_limit = [&](char c) { return c == delimiter || c == '\n' || c == '\r'; };
@@ -70,7 +68,7 @@ std::string CsvField::text() const {
 
 CsvScanner::CsvScanner(std::string_view text, char delimiter, std::int64_t first_line)
     : text_(text), delimiter_(delimiter), next_line_(first_line) {
-  if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) position_ = 3;
+  if (first_line == 1 && text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
 }
 
 bool CsvScanner::next() {
@@ -111,24 +109,13 @@ bool CsvScanner::skip_line_break() {
 void CsvScanner::scan_field() {
   const std::size_t begin = position_;
   const bool quoted = !at_end() && text_[position_] == '"';
-  if (quoted) scan_quoted();
+  if (quoted) {
+    const std::size_t end = end_of_quoted(text_, position_ + 1);
+    unterminated_ = end == std::string_view::npos;
+    position_ = unterminated_ ? text_.size() : end;
+  }
   while (!at_end() && !ends_field(text_[position_])) ++position_;
   fields_.push_back({text_.substr(begin, position_ - begin), quoted});
-}
-
-void CsvScanner::scan_quoted() {
-  ++position_;
-  for (;;) {
-    const std::size_t quote = text_.find('"', position_);
-    if (quote == std::string_view::npos) {
-      position_ = text_.size();
-      unterminated_ = true;
-      return;
-    }
-    position_ = quote + 1;
-    if (at_end() || text_[position_] != '"') return;
-    ++position_;
-  }
 }
 
 }  // namespace skyrank::datasets

@@ -8,6 +8,9 @@
 
 namespace skyrank::datasets {
 
+/// Marks the start of some UTF-8 files.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// One field as it stands in the file, with its quotes.
 struct CsvField {
   std::string_view raw;
@@ -16,6 +19,10 @@ struct CsvField {
   /// The value: quotes removed, doubled quotes made one.
   std::string text() const;
 };
+
+/// Returns the place behind the closing quote of a field whose first character after the opening quote is at `begin`;
+/// npos where there is none.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin);
 
 /// Returns the number of line breaks in a text; CR LF is one.
 std::int64_t count_line_breaks(std::string_view text);
@@ -59,7 +66,6 @@ class CsvScanner {
   bool ends_field(char c) const { return c == delimiter_ || c == '\n' || c == '\r'; }
   bool skip_line_break();
   void scan_field();
-  void scan_quoted();
 
   std::string_view text_;
   char delimiter_;

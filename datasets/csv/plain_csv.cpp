@@ -8,7 +8,6 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/parallel.h>
 #include <arrow/util/thread_pool.h>
 #include <arrow/util/utf8.h>
 #include <arrow/util/value_parsing.h>
@@ -17,8 +16,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <exception>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -26,11 +23,11 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/csv/csv_scan.hpp"
@@ -200,13 +197,9 @@ class PlainParser {
       while (!ends_field(*at)) ++at;
       return at;
     }
-    do {  // from quote to quote; two of them stand for one
-      ++at;
-      at = static_cast<const char*>(std::memchr(at, '"', static_cast<std::size_t>(end_ - at)));
-      if (at == nullptr) return nullptr;
-      ++at;
-    } while (*at == '"');
-    return ends_field(*at) ? at : nullptr;
+    const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
+    const std::size_t end = end_of_quoted(rest, 1);
+    return end < rest.size() && ends_field(rest[end]) ? at + end : nullptr;
   }
 
   bool ends_field(char c) const { return ends_field_[static_cast<unsigned char>(c)]; }
@@ -219,16 +212,22 @@ class PlainParser {
   const char* end_ = nullptr;
 };
 
+/// The records of a file, and how many bytes of them are parsed at once.
+struct RecordBytes {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t block = 0;
+};
+
 /// A file that several threads parse, block by block.
 class PlainReading {
  public:
-  PlainReading(CsvFile file, PlainFormat format, std::int64_t begin, std::int64_t size, std::int64_t block,
-               ReadMeter& meter, std::stop_token stop)
+  PlainReading(CsvFile file, PlainFormat format, const RecordBytes& bytes, ReadMeter& meter, std::stop_token stop)
       : file_(std::move(file)),
         format_(std::move(format)),
-        begin_(begin),
-        size_(size),
-        block_(block),
+        begin_(bytes.begin),
+        size_(bytes.end),
+        block_(bytes.block),
         meter_(&meter),
         stop_(std::move(stop)) {}
 
@@ -238,18 +237,18 @@ class PlainReading {
       PlainParser parser(format_);
       std::vector<char> buffer(static_cast<std::size_t>(block_) + 1);
       while (const auto block = next(buffer)) {
-        if (!parser.parse(block->records)) return give_up(nullptr);
+        if (!parser.parse(block->records)) return give_up();
         keep(*block, parser.take());
       }
     } catch (...) {
-      give_up(std::current_exception());
+      give_up();
+      throw;
     }
   }
 
-  /// Returns the values by block and field; nothing where csv_table must read the file. Throws what ended a run.
+  /// Returns the values by block and field; nothing where csv_table must read the file.
   std::optional<std::vector<arrow::ArrayVector>> take() {
     const std::scoped_lock lock(mutex_);
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (!gave_up_) return std::move(values_);
     meter_->expect(parsed_);
     return std::nullopt;
@@ -300,11 +299,10 @@ class PlainReading {
     meter_->add(block.records.size());
   }
 
-  void give_up(std::exception_ptr failure) {
+  void give_up() {
     const std::scoped_lock lock(mutex_);
     gave_up_ = true;
     begin_ = size_;
-    if (failure_ == nullptr) failure_ = std::move(failure);
   }
 
   const CsvFile file_;
@@ -319,7 +317,6 @@ class PlainReading {
   std::uint64_t parsed_ = 0;
   std::vector<arrow::ArrayVector> values_;  // by block
   bool gave_up_ = false;
-  std::exception_ptr failure_;
 };
 
 /// Closes a reading also where a pool fails to take a task: those that it took before go on.
@@ -335,8 +332,7 @@ class ReadingClosedAtEnd {
 };
 
 /// Joins the values of blocks into one array for each field that was read, several fields side by side.
-std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> blocks, std::size_t fields, int threads,
-                                              const std::string& name) {
+std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> blocks, std::size_t fields, int threads) {
   // Shared with the tasks, which a pool without memory may leave behind.
   const auto values = std::make_shared<std::vector<arrow::ArrayVector>>(fields);
   for (arrow::ArrayVector& block : blocks) {
@@ -344,31 +340,17 @@ std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> bl
       if (block[field] != nullptr) (*values)[field].push_back(std::move(block[field]));
     }
   }
-  const auto join = [values](int field) {
-    arrow::ArrayVector& chunks = (*values)[static_cast<std::size_t>(field)];
-    if (chunks.size() < 2) return arrow::Status::OK();
+  run_each(threads > 1, fields, [values](std::size_t field) {
+    arrow::ArrayVector& chunks = (*values)[field];
+    if (chunks.size() < 2) return;
     // Values that do not fit one array, or memory, stay apart; whoever joins them later says so.
     try {
       auto whole = arrow::Concatenate(chunks);
       if (whole.ok()) chunks = {*std::move(whole)};
     } catch (const std::bad_alloc&) {
     }
-    return arrow::Status::OK();
-  };
-  check(arrow::internal::OptionalParallelFor(threads > 1, static_cast<int>(fields), join), name, "columns");
+  });
   return *values;
-}
-
-/// Returns the fields of columns; one behind all fields for a column that is not there.
-std::vector<std::size_t> places_of(const std::vector<std::string>& columns, const std::vector<std::string>& names) {
-  std::unordered_map<std::string_view, std::size_t> fields;
-  for (std::size_t i = 0; i < names.size(); ++i) fields.emplace(names[i], i);
-  std::vector<std::size_t> places;
-  for (const std::string& column : columns) {
-    const auto field = fields.find(column);
-    places.push_back(field == fields.end() ? names.size() : field->second);
-  }
-  return places;
 }
 
 /// Reads the types of columns from the start of a file; nothing where it does not tell them.
@@ -393,26 +375,54 @@ std::optional<std::vector<TypePtr>> sample_types(const CsvText& start, const Csv
   return types;
 }
 
+/// Bytes of the mark with which a file may begin.
+std::int64_t mark_bytes(const CsvText& text) {
+  const bool has_mark = text.first_line == 1 && text.view().starts_with(kByteOrderMark);
+  return has_mark ? static_cast<std::int64_t>(kByteOrderMark.size()) : 0;
+}
+
 bool is_plain(const TypePtr& type) {
   return type == nullptr || type->id() == arrow::Type::INT64 || type->id() == arrow::Type::DOUBLE ||
          type->id() == arrow::Type::STRING;
 }
 
-}  // namespace
-
-std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOptions& options, ReadMeter& meter,
-                                              const PlainCsvBytes& bytes) {
-  PlainFormat format{file.name, file.delimiter, null_spellings(options), {}};
+/// Parses records, in blocks side by side, whose columns have the given types by field, null for one that is not read.
+/// Null where a type is none of the parser's, or the records are not plain.
+std::shared_ptr<arrow::Table> parse_records(const CsvFile& file, const RecordBytes& bytes, const CsvHeader& header,
+                                            const std::vector<std::string>& columns, std::vector<TypePtr> types,
+                                            const ReadOptions& options, ReadMeter& meter) {
+  const PlainFormat format{file.name, file.delimiter, null_spellings(options), std::move(types)};
   const bool null_is_number = std::ranges::any_of(
       format.nulls, [](const std::string& spelling) { return spelling != "-" && begins_number(spelling.c_str()[0]); });
   // from_chars would read over a delimiter that a number may hold.
   const bool number_holds_delimiter =
       std::string_view("+-.0123456789Ee").find(file.delimiter) != std::string_view::npos;
   if (null_is_number || number_holds_delimiter) return nullptr;
+  if (columns.empty() || !std::ranges::all_of(format.types, is_plain)) return nullptr;
+  arrow::util::InitializeUTF8();
+  const auto reading = std::make_shared<PlainReading>(file, format, bytes, meter, options.stop);
+  const ReadingClosedAtEnd closed(*reading);
+  const int threads = options.threads == 1 ? 1 : arrow::GetCpuThreadPoolCapacity();
+  run_each(threads > 1, static_cast<std::size_t>(threads), [reading](std::size_t /*task*/) { reading->run(); });
+  auto blocks = reading->take();
+  if (!blocks) return nullptr;
+  const std::vector<arrow::ArrayVector> values = joined_blocks(*std::move(blocks), header.fields, threads);
+  arrow::FieldVector fields;
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> chunked;
+  for (const std::size_t field : places_of(columns, header.names)) {
+    fields.push_back(arrow::field(header.names[field], format.types[field]));
+    chunked.push_back(std::make_shared<arrow::ChunkedArray>(values[field], format.types[field]));
+  }
+  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(chunked));
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOptions& options, ReadMeter& meter,
+                                              const PlainCsvBytes& bytes) {
   const auto size = file.bytes->GetSize();
   check(size.status(), file.name, "cannot be read");
   if (*size <= bytes.sample) return nullptr;
-  arrow::util::InitializeUTF8();
   const auto start = file.bytes->ReadAt(0, bytes.sample);
   check(start.status(), file.name, "cannot be read");
   const CsvText text{*start, file.name, file.delimiter};
@@ -420,29 +430,26 @@ std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOpt
   if (!header) return nullptr;
   const std::vector<std::string> columns = options.columns.value_or(header->names);
   auto types = sample_types(text, *header, columns, options);
-  if (columns.empty() || !types || !std::ranges::all_of(*types, is_plain)) return nullptr;
-  format.types = *std::move(types);
-  const bool has_mark = header->begin == 0 && text.view().starts_with("\xEF\xBB\xBF");
-  const auto begin = has_mark ? 3 : static_cast<std::int64_t>(header->begin);
-  const auto reading = std::make_shared<PlainReading>(file, format, begin, *size, bytes.block, meter, options.stop);
-  const ReadingClosedAtEnd closed(*reading);
-  const auto run = [reading, stop = exec::current_stop()](int /*task*/) {
-    const exec::StopScope heard(stop);
-    reading->run();
-    return arrow::Status::OK();
-  };
-  const int threads = options.threads == 1 ? 1 : arrow::GetCpuThreadPoolCapacity();
-  check(arrow::internal::OptionalParallelFor(threads > 1, threads, run), file.name, "content");
-  auto blocks = reading->take();
-  if (!blocks) return nullptr;
-  const std::vector<arrow::ArrayVector> values = joined_blocks(*std::move(blocks), header->fields, threads, file.name);
-  arrow::FieldVector fields;
-  std::vector<std::shared_ptr<arrow::ChunkedArray>> chunked;
-  for (const std::size_t field : places_of(columns, header->names)) {
-    fields.push_back(arrow::field(header->names[field], format.types[field]));
-    chunked.push_back(std::make_shared<arrow::ChunkedArray>(values[field], format.types[field]));
+  if (!types) return nullptr;
+  const std::int64_t begin = header->begin == 0 ? mark_bytes(text) : static_cast<std::int64_t>(header->begin);
+  return parse_records(file, {begin, *size, bytes.block}, *header, columns, *std::move(types), options, meter);
+}
+
+std::shared_ptr<arrow::Table> plain_csv_block(const CsvText& records, const CsvHeader& header,
+                                              const std::vector<std::string>& columns, const ReadOptions& options,
+                                              const GivenTypes& types) {
+  std::vector<TypePtr> by_field(header.fields);
+  const std::vector<std::size_t> places = places_of(columns, header.names);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto type = types.find(columns[i]);
+    if (type == types.end() || places[i] == header.names.size()) return nullptr;
+    by_field[places[i]] = type->second;
   }
-  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(chunked));
+  const std::int64_t size = records.bytes->size();
+  const RecordBytes bytes{mark_bytes(records), size, std::min(PlainCsvBytes().block, size)};
+  ReadMeter unheard({});
+  return parse_records({open_buffer(records.bytes, {}), records.name, records.delimiter}, bytes, header, columns,
+                       std::move(by_field), options, unheard);
 }
 
 }  // namespace skyrank::datasets

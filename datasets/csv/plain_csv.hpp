@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "datasets/csv/csv.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/input/read_options.hpp"
 
-// A quick reader for the usual CSV: columns of integers, floats and texts. Each thread reads a block of the file into
-// memory that stays in its cache, converts the fields of the columns that are read as it comes to them, and steps over
-// the others. The text as a whole is never in memory.
+// The quick parser for the usual CSV: columns of integers, floats and texts, of whole files and of blocks of them. Each
+// thread reads some records into memory that stays in its cache, converts the fields of the columns that are read as it
+// comes to them, and steps over the others. A file as a whole is never in memory.
 namespace skyrank::datasets {
 
 /// Delimited text that is read block by block.
@@ -34,5 +36,11 @@ struct PlainCsvBytes {
 /// another one if the result is null.
 std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOptions& options, ReadMeter& meter,
                                               const PlainCsvBytes& bytes = {});
+
+/// Returns the table of csv_block, where `types` names the types of all columns, or null where only csv_block can tell
+/// what the records hold: a type is none of the parser's, or what plain_csv_table says of records.
+std::shared_ptr<arrow::Table> plain_csv_block(const CsvText& records, const CsvHeader& header,
+                                              const std::vector<std::string>& columns, const ReadOptions& options,
+                                              const GivenTypes& types);
 
 }  // namespace skyrank::datasets

@@ -36,14 +36,6 @@ constexpr std::int64_t kChunk = std::int64_t{8} << 20;
   throw ResourceError(message);
 }
 
-[[noreturn]] void refuse_changed(const std::string& name) {
-  throw DataError(name + ": changed while it was read; run again when no other program writes to it");
-}
-
-std::string_view view_of(const arrow::Buffer& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
-}
-
 // Formats that say on their first bytes what they are; all else is text.
 bool starts_as_binary(std::string_view text) {
   return text.starts_with("PAR1") || text.starts_with("ARROW1") || text.starts_with("\xFF\xFF\xFF\xFF");
@@ -109,7 +101,7 @@ class PipeContent {
     const std::size_t end = bytes.find_last_of("\r\n");
     line_ = end == std::string_view::npos ? line_ + static_cast<std::int64_t>(bytes.size())
                                           : static_cast<std::int64_t>(bytes.size() - end);
-    if (line_ <= kLongestLine || starts_as_binary(view_of(*buffer_))) return;
+    if (line_ <= kLongestLine || starts_as_binary(std::string_view(*buffer_))) return;
     throw DataError("a line is longer than 1 GiB", {name_, 0, 0});
   }
 
@@ -302,6 +294,10 @@ void DataFile::reopen() {
 }
 
 void DataFile::close() { descriptor_.reset(); }
+
+void refuse_changed(const std::string& name) {
+  throw DataError(name + ": changed while it was read; run again when no other program writes to it");
+}
 
 void DataFile::check_unchanged() const {
   if (remote_ != nullptr && !remote_->is_unchanged()) refuse_changed(name_);

@@ -40,6 +40,9 @@ class PipeCache {
   std::map<std::string, std::shared_ptr<DataFile>> texts_;                                      // by name of the file
 };
 
+/// Throws DataError for a file whose content another program changed meanwhile.
+[[noreturn]] void refuse_changed(const std::string& name);
+
 /// A file whose content is read into memory of this process, never mapped: another program that cuts it short can
 /// neither end the process nor change values that were checked. A change between the first opening and the end of
 /// reading is an error, unless the file was replaced as a whole after it was opened last.

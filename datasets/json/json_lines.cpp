@@ -65,9 +65,7 @@ JsonColumn number_column(const JsonKey& key) {
           .place = {}};
 }
 
-std::string_view view_of(const JsonText& text) {
-  return {reinterpret_cast<const char*>(text.bytes->data()), static_cast<std::size_t>(text.bytes->size())};
-}
+std::string_view view_of(const JsonText& text) { return std::string_view(*text.bytes); }
 
 void refuse_stop(const JsonText& text) {
   if (exec::is_stopped(text.stop)) throw CancelledError("reading " + text.name + " was cancelled");

@@ -22,6 +22,8 @@ class BlockColumn {
   /// Adds a block of NULLs.
   void add_nulls(std::int64_t rows);
 
+  /// Returns the type of the values so far; null where there is none.
+  const std::shared_ptr<arrow::DataType>& type_so_far() const { return type_; }
   /// Returns the type of all values; Arrow's null type where there is none.
   std::shared_ptr<arrow::DataType> type() const;
   /// Returns the bounds by block as values of a type that holds all of them; nothing for types without bounds.

@@ -12,16 +12,14 @@
 
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/csv/csv_scan.hpp"
+#include "datasets/csv/plain_csv.hpp"
 #include "datasets/text/block_column.hpp"
 #include "datasets/text/text_source.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 using TablePtr = std::shared_ptr<arrow::Table>;
-
-constexpr std::int64_t kLongestRecord = std::int64_t{1} << 30;
 
 /// Bytes of whole records at the start of a piece of a text, with the line break of the last; 0 where there are none.
 /// The first byte may be the line break of the record before.
@@ -57,7 +55,9 @@ class CsvSource final : public TextSource {
     reading.threads = threads ? reading.threads : 1;
     CsvText records = file(text.block.file).csv(text.bytes);
     records.first_line = text.block.first_line;
-    const TablePtr table = csv_block(records, headers_[text.block.file], names, reading, types);
+    const CsvHeader& header = headers_[text.block.file];
+    TablePtr table = text.block.is_plain ? plain_csv_block(records, header, names, reading, types) : nullptr;
+    if (table == nullptr) table = csv_block(records, header, names, reading, types);
     arrow::FieldVector fields;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
     for (int i = 0; i < table->num_columns(); ++i) {
@@ -73,8 +73,8 @@ class CsvSource final : public TextSource {
 /// The first walk over the files.
 class CsvBlocks {
  public:
-  CsvBlocks(const std::vector<InputFile>& files, const ReadOptions& options, std::int64_t block_bytes)
-      : files_(files), options_(options), block_bytes_(block_bytes), meter_(options.progress) {
+  CsvBlocks(const std::vector<InputFile>& files, const ReadOptions& options)
+      : files_(files), options_(options), meter_(options.progress) {
     for (const InputFile& file : files_) meter_.expect(file.data().size());
   }
 
@@ -118,39 +118,27 @@ class CsvBlocks {
   }
 
   bool add_blocks(std::size_t f) {
-    const InputFile& file = files_[f];
-    const auto size = static_cast<std::int64_t>(file.data().size());
-    TextBlock block{
+    const TextBlock first{
         .file = f, .begin = static_cast<std::int64_t>(headers_[f].begin), .first_line = headers_[f].first_line};
-    for (std::int64_t wanted = block_bytes_; block.begin < size;) {
-      if (exec::is_stopped(options_.stop)) throw CancelledError("reading " + file.name() + " was cancelled");
-      const std::int64_t length = std::min(wanted, size - block.begin);
-      CsvText piece = file.csv(read_range(file, block.begin, length));
+    const auto take = [&](const std::shared_ptr<arrow::Buffer>& bytes, TextBlock& block, bool at_end) -> WholeRecords {
+      CsvText piece = files_[f].csv(bytes);
       piece.first_line = block.first_line;
-      const bool at_end = block.begin + length == size;
-      block.size = at_end ? length : static_cast<std::int64_t>(whole_records(piece));
-      if (block.size == 0) {
-        wanted *= 2;
-        // Blocks begin at the line break before their first record.
-        refuse_long_record(wanted, {file.name(), block.first_line + (block.begin > 0 ? 1 : 0), 0}, options_);
-        if (wanted > kLongestRecord) return false;
-        continue;
-      }
-      wanted = block_bytes_;
-      piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
+      block.size = at_end ? bytes->size() : static_cast<std::int64_t>(whole_records(piece));
+      if (block.size == 0) return {};
+      piece.bytes = arrow::SliceBuffer(bytes, 0, block.size);
       add_block(piece, block);
       meter_.add(static_cast<std::uint64_t>(block.size));
-      if (at_end) return true;
-      // The next block begins at the line break of the last record.
-      block.first_line += count_line_breaks(piece.view()) - 1;
-      block.begin += block.size - 1;
-    }
-    return true;
+      return {block.size, count_line_breaks(piece.view())};
+    };
+    // Blocks begin at the line break before their first record.
+    return cut_into_blocks(files_[f], first, /*overlap=*/1, options_, take);
   }
 
   void add_block(const CsvText& records, TextBlock& block) {
     const bool has_quotes = records.view().find('"') != std::string_view::npos;
-    const TablePtr table = csv_block(records, headers_[block.file], columns_, options_, {});
+    TablePtr table = plain_table(records, block);
+    block.is_plain = table != nullptr;
+    if (table == nullptr) table = csv_block(records, headers_[block.file], columns_, options_, {});
     block.rows = table->num_rows();
     if (block.rows == 0) return;
     for (int i = 0; i < table->num_columns(); ++i) {
@@ -159,14 +147,28 @@ class CsvBlocks {
     table_.blocks.push_back(block);
   }
 
+  /// Parses records as values of the types that their columns have so far. Null where these do not suffice.
+  TablePtr plain_table(const CsvText& records, const TextBlock& block) {
+    constexpr int kMaxRefusals = 3;  // those cost a pass each
+    GivenTypes types;
+    for (const auto& [name, column] : facts_) {
+      if (column.type_so_far() == nullptr) return nullptr;
+      types.emplace(name, column.type_so_far());
+    }
+    if (types.empty() || refusals_ == kMaxRefusals) return nullptr;
+    TablePtr table = plain_csv_block(records, headers_[block.file], columns_, options_, types);
+    if (table == nullptr) ++refusals_;
+    return table;
+  }
+
   const std::vector<InputFile>& files_;
   const ReadOptions& options_;
-  std::int64_t block_bytes_;
   ReadMeter meter_;
   std::vector<std::string> stored_names_;
   std::vector<std::string> columns_;
   std::vector<CsvHeader> headers_;  // by file
   std::map<std::string, BlockColumn> facts_;
+  int refusals_ = 0;  // blocks that the quick parser did not take
   TextTable table_;
 };
 
@@ -183,10 +185,9 @@ std::optional<CsvHeader> csv_header_of(const InputFile& file, const ReadOptions&
   }
 }
 
-std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options,
-                                             std::int64_t block_bytes) {
+std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options) {
   try {
-    CsvBlocks blocks(files, options, block_bytes);
+    CsvBlocks blocks(files, options);
     if (!blocks.walk()) return nullptr;
     TextTable table = blocks.take_table();
     return std::make_shared<CsvSource>(std::move(files), std::move(table), blocks.take_headers(), options);

@@ -21,12 +21,6 @@ namespace {
 
 using TablePtr = std::shared_ptr<arrow::Table>;
 
-constexpr std::int64_t kLongestObject = std::int64_t{1} << 30;
-
-std::string_view view_of(const arrow::Buffer& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
-}
-
 class JsonSource final : public TextSource {
  public:
   JsonSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options)
@@ -61,15 +55,11 @@ class JsonSource final : public TextSource {
       const auto& read = table->column(static_cast<int>(i));
       const bool is_text = read->type()->id() == arrow::Type::STRING;
       auto typed = is_text ? parse_texts(*read, {type}).values : read;
-      if (typed == nullptr) refuse_change(text.name);
+      if (typed == nullptr) refuse_changed(text.name);
       values.push_back(normalise(convert(typed, normal_type(type), text.name, names[i]), text.name, names[i]));
       fields.push_back(arrow::field(names[i], values.back()->type()));
     }
     return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), table->num_rows());
-  }
-
-  [[noreturn]] static void refuse_change(const std::string& file) {
-    throw DataError(file + ": changed while it was read; run again when no other program writes to it");
   }
 
   /// Dates and timestamps are texts to the parser.
@@ -87,34 +77,22 @@ class JsonSource final : public TextSource {
 
 /// Calls take(piece, records, block) for the blocks of a file. Returns false where the file must be read whole.
 template <class Take>
-bool for_each_block(const InputFile& file, std::size_t place, const ReadOptions& options, std::int64_t block_bytes,
-                    const Take& take) {
-  const auto size = static_cast<std::int64_t>(file.data().size());
-  TextBlock block{.file = place};
-  for (std::int64_t wanted = block_bytes; block.begin < size;) {
-    const std::int64_t length = std::min(wanted, size - block.begin);
-    JsonText piece = file.json(read_range(file, block.begin, length));
+bool for_each_block(const InputFile& file, std::size_t place, const ReadOptions& options, const Take& take) {
+  const auto scan = [&](const std::shared_ptr<arrow::Buffer>& bytes, TextBlock& block, bool at_end) -> WholeRecords {
+    JsonText piece = file.json(bytes);
     piece.first_line = block.first_line;
-    const JsonBlock records = scan_json_block(piece, block.begin + length == size);
-    if (records.bytes == 0) {
-      wanted *= 2;
-      refuse_long_record(wanted, {file.name(), block.first_line, 0}, options);
-      if (wanted > kLongestObject) return false;
-      continue;
-    }
-    wanted = block_bytes;
+    const JsonBlock records = scan_json_block(piece, at_end);
+    if (records.bytes == 0) return {};
     block.size = static_cast<std::int64_t>(records.bytes);
     block.rows = records.lines.rows;
     block.longest = records.lines.longest;
     block.spans_lines = records.lines.spans_lines;
     block.has_bare_words = records.lines.has_bare_words;
-    piece.bytes = arrow::SliceBuffer(piece.bytes, 0, block.size);
+    piece.bytes = arrow::SliceBuffer(bytes, 0, block.size);
     take(piece, records, block);
-    const std::string_view text = view_of(*piece.bytes);
-    block.first_line += std::count(text.begin(), text.end(), '\n');
-    block.begin += block.size;
-  }
-  return true;
+    return {block.size, std::ranges::count(std::string_view(*piece.bytes), '\n')};
+  };
+  return cut_into_blocks(file, {.file = place}, /*overlap=*/0, options, scan);
 }
 
 /// A key in all blocks so far.
@@ -127,8 +105,8 @@ struct KeyFacts {
 /// The first walk over the files.
 class JsonBlocks {
  public:
-  JsonBlocks(const std::vector<InputFile>& files, const ReadOptions& options, std::int64_t block_bytes)
-      : files_(files), options_(options), block_bytes_(block_bytes), meter_(options.progress) {
+  JsonBlocks(const std::vector<InputFile>& files, const ReadOptions& options)
+      : files_(files), options_(options), meter_(options.progress) {
     for (const InputFile& file : files_) meter_.expect(file.data().size());
     if (options.columns) {
       for (std::size_t i = 0; i < options.columns->size(); ++i) wanted_.emplace((*options.columns)[i], i);
@@ -196,7 +174,7 @@ class JsonBlocks {
   }
 
   bool add_blocks(std::size_t f) {
-    return for_each_block(files_[f], f, options_, block_bytes_,
+    return for_each_block(files_[f], f, options_,
                           [&](const JsonText& piece, const JsonBlock& records, const TextBlock& block) {
                             if (block.rows > 0) add_block(piece, records, block);
                             meter_.add(records.bytes);
@@ -241,7 +219,6 @@ class JsonBlocks {
 
   const std::vector<InputFile>& files_;
   const ReadOptions& options_;
-  std::int64_t block_bytes_;
   ReadMeter meter_;
   std::unordered_map<std::string, std::size_t> wanted_;  // places of `options.columns`
   std::vector<std::string> order_;                       // of the keys, as they first come
@@ -255,27 +232,25 @@ class JsonBlocks {
 std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options) {
   std::vector<JsonKey> keys;
   std::unordered_map<std::string, std::size_t> places;
-  const bool done = for_each_block(file, 0, options, options.block_bytes,
-                                   [&](const JsonText&, const JsonBlock& records, const TextBlock&) {
-                                     for (const JsonKey& key : records.keys) {
-                                       const auto [place, is_new] = places.try_emplace(key.name, keys.size());
-                                       if (is_new) {
-                                         keys.push_back(key);
-                                       } else {
-                                         merge(keys[place->second], key);
-                                       }
-                                     }
-                                   });
+  const bool done = for_each_block(file, 0, options, [&](const JsonText&, const JsonBlock& records, const TextBlock&) {
+    for (const JsonKey& key : records.keys) {
+      const auto [place, is_new] = places.try_emplace(key.name, keys.size());
+      if (is_new) {
+        keys.push_back(key);
+      } else {
+        merge(keys[place->second], key);
+      }
+    }
+  });
   if (!done || keys.empty()) return std::nullopt;
   std::vector<JsonColumn> columns;
   for (const JsonKey& key : keys) columns.push_back(column_of(key));
   return columns;
 }
 
-std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options,
-                                              std::int64_t block_bytes) {
+std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options) {
   try {
-    JsonBlocks blocks(files, options, block_bytes);
+    JsonBlocks blocks(files, options);
     if (!blocks.walk()) return nullptr;
     TextTable table = blocks.take_table();
     return std::make_shared<JsonSource>(std::move(files), std::move(table), options);

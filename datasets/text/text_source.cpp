@@ -5,15 +5,13 @@
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/parallel.h>
 
 #include <algorithm>
-#include <exception>
 #include <skyrank/error.hpp>
-#include <stop_token>
 #include <utility>
 
 #include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "engine/stop.hpp"
 
@@ -41,28 +39,6 @@ TablePtr joined(const std::vector<TablePtr>& tables, const std::string& file) {
   return *std::move(table);
 }
 
-/// Runs `work(i)` for each i < `count`, side by side if `threads` says so, and throws the first error.
-template <class Work>
-void for_each(bool threads, std::size_t count, const Work& work) {
-  std::vector<std::exception_ptr> failures(count);
-  const std::stop_token stop = exec::current_stop();
-  const auto guarded = [&](int i) {
-    const exec::StopScope heard(stop);
-    try {
-      work(static_cast<std::size_t>(i));
-    } catch (...) {
-      failures[static_cast<std::size_t>(i)] = std::current_exception();
-    }
-    return arrow::Status::OK();
-  };
-  static_cast<void>(arrow::internal::OptionalParallelFor(threads, static_cast<int>(count), guarded));
-  for (const std::exception_ptr& failure : failures) {
-    if (failure != nullptr) std::rethrow_exception(failure);
-  }
-}
-
-}  // namespace
-
 std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t begin, std::int64_t size) {
   const auto read = file.data().reader({})->ReadAt(begin, size);
   file.data().check_unchanged();
@@ -70,6 +46,7 @@ std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t be
   return *read;
 }
 
+/// Throws where a record of so many bytes does not fit the memory that reading may take.
 void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options) {
   const std::int64_t most = max_whole_text(memory_for_text(options));
   if (bytes <= most) return;
@@ -77,6 +54,32 @@ void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOpt
                           " kB, more than the limit of memory leaves for one; raise the limit, or close the quote or "
                           "bracket that begins there",
                       place);
+}
+
+}  // namespace
+
+bool cut_into_blocks(const InputFile& file, const TextBlock& first, std::int64_t overlap, const ReadOptions& options,
+                     const TakeBlock& take) {
+  constexpr std::int64_t kLongestRecord = std::int64_t{1} << 30;
+  const auto end = static_cast<std::int64_t>(file.data().size());
+  TextBlock block = first;
+  for (std::int64_t wanted = options.block_bytes; block.begin < end;) {
+    if (exec::is_stopped(options.stop)) throw CancelledError("reading " + file.name() + " was cancelled");
+    const std::int64_t length = std::min(wanted, end - block.begin);
+    const auto records = take(read_range(file, block.begin, length), block, block.begin + length == end);
+    if (records.size == 0) {
+      wanted *= 2;
+      const bool begins_file = block.begin == 0;
+      refuse_long_record(wanted, {file.name(), block.first_line + (begins_file ? 0 : overlap), 0}, options);
+      if (wanted > kLongestRecord) return false;
+      continue;
+    }
+    if (block.begin + records.size == end) return true;
+    wanted = options.block_bytes;
+    block.begin += records.size - overlap;
+    block.first_line += records.lines - overlap;
+  }
+  return true;
 }
 
 TextSource::TextSource(std::vector<InputFile> files, TextTable table, const ReadOptions& options)
@@ -104,7 +107,7 @@ TablePtr TextSource::read_block(std::size_t unit, std::span<const int> columns, 
   check(bytes.status(), input.name(), "cannot be read");
   TablePtr table = parse({*bytes, input.name(), block}, columns, threads);
   if (table->num_rows() == block.rows) return table;
-  throw DataError(input.name() + ": changed while it was read; run again when no other program writes to it");
+  refuse_changed(input.name());
 }
 
 SourceRows TextSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
@@ -118,7 +121,7 @@ SourceRows TextSource::read(std::span<const std::size_t> units, std::span<const 
   if (!columns.empty() && count > 0) {
     const bool side_by_side = options_.threads != 1 && units.size() > 1;
     std::vector<TablePtr> tables(units.size());
-    for_each(side_by_side, units.size(), [&](std::size_t i) {
+    run_each(side_by_side, units.size(), [&](std::size_t i) {
       tables[i] =
           read_block(units[i], columns, /*threads=*/!side_by_side && units_.size() == 1 && options_.threads != 1);
     });
@@ -151,7 +154,7 @@ SourceRows TextSource::read_rows(std::span<const RowId> rows, std::span<const in
   Table read = Table::with_rows(static_cast<std::int64_t>(rows.size()));
   if (!columns.empty() && !parts.empty()) {
     std::vector<TablePtr> tables(parts.size());
-    for_each(options_.threads != 1, parts.size(), [&](std::size_t i) {
+    run_each(options_.threads != 1, parts.size(), [&](std::size_t i) {
       const std::string& name = files_[table_.blocks[parts[i].unit].file].name();
       const Table block = to_skyrank(read_block(parts[i].unit, columns, false), name);
       std::vector<Column> taken;

@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,7 @@ struct TextBlock {
   std::int64_t size = 0;        ///< bytes
   std::int64_t first_line = 1;  ///< number of the line at `begin`
   std::int64_t rows = 0;
+  bool is_plain = false;        ///< CSV: the quick parser took it
   std::size_t longest = 0;      ///< JSON lines: bytes of the longest object
   bool spans_lines = false;     ///< JSON lines: an object has line breaks inside
   bool has_bare_words = false;  ///< JSON lines: NaN or an infinity stands without quotes
@@ -54,12 +56,22 @@ struct BlockText {
   const TextBlock& block;
 };
 
-/// Reads a block of one file.
-std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t begin, std::int64_t size);
+/// The whole records at the start of a piece of a text.
+struct WholeRecords {
+  std::int64_t size = 0;  ///< bytes; 0 where there is no whole record
+  std::int64_t lines = 0;
+};
 
-/// Throws ResourceError, with the place where a record begins, if one of so many bytes does not fit the memory that
-/// reading may take.
-void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options);
+/// Takes the whole records of a piece that begins where `block` does, and notes in `block` what it holds. `at_end` says
+/// that the piece is the last one.
+using TakeBlock =
+    std::function<WholeRecords(const std::shared_ptr<arrow::Buffer>& piece, TextBlock& block, bool at_end)>;
+
+/// Cuts a file into blocks of about `options.block_bytes`, from `first` on. Blocks share `overlap` bytes: 1 for the
+/// line break between them. Returns false where the file must be read whole, as a record is longer than 1 GiB.
+/// ResourceError, with the place where a record begins, if it does not fit the memory that reading may take.
+bool cut_into_blocks(const InputFile& file, const TextBlock& first, std::int64_t overlap, const ReadOptions& options,
+                     const TakeBlock& take);
 
 /// Returns the header of a CSV file; nothing where the whole text is needed to tell the columns, or it is longer than
 /// what may be read as a whole.
@@ -104,13 +116,11 @@ class TextSource : public FilesSource {
 /// Returns the columns of a file of JSON lines, block by block; nothing where its text must be read whole.
 std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options);
 
-/// Opens files of CSV as blocks of about `block_bytes` bytes. Null where only `read` can tell the columns and their
+/// Opens files of CSV as blocks of about `options.block_bytes`. Null where only `read` can tell the columns and their
 /// types, or what is wrong with them. DataError for malformed records, as `read`.
-std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options,
-                                             std::int64_t block_bytes);
+std::shared_ptr<const TextSource> csv_source(std::vector<InputFile> files, const ReadOptions& options);
 
 /// The same for JSON lines.
-std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options,
-                                              std::int64_t block_bytes);
+std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options);
 
 }  // namespace skyrank::datasets

@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/registry.hpp"
+#include "kernels/cuda/skyline/resident.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
@@ -198,6 +200,23 @@ TEST_F(DeviceContextOnGpu, ResidentKeysGiveTheSameSkyline) {
     const SkylineSolution solution = run(*algorithm, problem);
     EXPECT_EQ(solution.rows, expected) << algorithm->name;
     EXPECT_GT(solution.times.run_ms, 0) << algorithm->name;
+  }
+}
+
+TEST_F(DeviceContextOnGpu, EntriesHaveTheVariantsOfTheirAlgorithms) {
+  const SkylineCase data = some_points(3'001, 5, KeyWidth::bytes4);
+  const std::vector<RowId> expected = oracle::skyline(data.problem());
+  for (const SkylineAlgorithm* algorithm : cuda::skyline_algorithms()) {
+    ASSERT_NE(algorithm->variants.resident, nullptr) << algorithm->name;
+    const auto found = algorithm->variants.resident(data.problem(), {algorithm->parameters, {}}, {}, false);
+    std::vector<RowId> rows(found.count);
+    cuda::read_array(rows.data(), found.rows.data(), found.count * sizeof(RowId));
+    EXPECT_EQ(rows, expected) << algorithm->name;
+  }
+  for (const TopKAlgorithm* algorithm : cuda::topk_algorithms()) {
+    const bool scans = algorithm->name == "cuda-sampled-threshold" || algorithm->name == "cuda-bitonic";
+    EXPECT_EQ(algorithm->variants.scan != nullptr, scans) << algorithm->name;
+    EXPECT_EQ(algorithm->variants.part != nullptr, algorithm->name == "cuda-dr-topk") << algorithm->name;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "datasets/file/input_file.hpp"
 #include "datasets/reader.hpp"
 
+// The files of one table, joined to columns of common types.
 namespace skyrank::datasets {
 
 /// The columns of the files' folders.

@@ -11,6 +11,7 @@
 
 #include "datasets/input/read_options.hpp"
 
+// Tables and sources from files of all formats.
 namespace skyrank::datasets {
 
 /// Returns the names of the columns of the first file, without reading its data.

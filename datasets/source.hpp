@@ -14,6 +14,7 @@
 
 #include "datasets/reader.hpp"
 
+// Tables and sources as batches name them: files, or generated rows.
 namespace skyrank::datasets {
 
 struct LoadOptions {

@@ -11,6 +11,7 @@ namespace skyrank::exec {
 class Categories;  // engine/column_traits.hpp
 }  // namespace skyrank::exec
 
+// Conversion between Arrow's tables and the engine's, and the orders of dictionaries.
 namespace skyrank::datasets {
 
 /// Imports a table of columns in normal types. Columns of one chunk share their memory with the result. Columns of

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
+// Arrow's thread pools: their sizes, and work that runs side by side in them.
 namespace skyrank::datasets {
 
 /// Sizes Arrow's thread pools for `threads` readers (0: as many as the pool has) and returns how many may be used: 1
@@ -19,6 +22,19 @@ bool arrow_tasks_have_ended();
 /// first error. Where the pool fails to take a task, those that it took before outlive this call, with a copy of
 /// `work`.
 void run_each(bool threads, std::size_t count, const std::function<void(std::size_t)>& work);
+
+/// Reads the table of one of Arrow's readers of text. Where an exception ends that, it leaves the reader behind, whose
+/// destructor would wait without end for the task that the pool had no memory to take.
+template <class Reader>
+auto read_whole(std::shared_ptr<Reader> made) {
+  auto reader = std::make_unique<std::shared_ptr<Reader>>(std::move(made));
+  try {
+    return (*reader)->Read();
+  } catch (...) {
+    static_cast<void>(reader.release());
+    throw;
+  }
+}
 
 /// Arrow's readers of text start a thread of their own: that of CSV where it uses no pool, that of JSON always.
 /// ResourceError where none can be started.

@@ -9,6 +9,7 @@
 
 #include <skyrank/table.hpp>
 
+// Normal types, the few of Arrow's that the engine has columns of, and conversion to them from the others.
 namespace skyrank::datasets {
 
 /// The Arrow type in which SkyRank takes values of `type` in: itself where it has a SkyRank type; decimal128 for

@@ -170,12 +170,6 @@ class ColumnarSource::Meter {
   std::uint64_t bytes_ = 0;
 };
 
-/// Chosen rows of one unit, counted within it.
-struct ColumnarSource::RowsOfUnit {
-  std::size_t unit = 0;
-  std::vector<std::int64_t> rows;
-};
-
 ColumnarSource::ColumnarSource(std::vector<TableFile> files, std::shared_ptr<arrow::Schema> stored,
                                SourceFields columns, std::vector<FileUnit> units, std::uint64_t bytes,
                                const ReadOptions& options)
@@ -303,22 +297,6 @@ Table ColumnarSource::in_schema(const std::vector<TablePtr>& tables, std::span<c
     }
   }
   return Table(std::move(all)).with_unsupported(columns_.schema.unsupported());
-}
-
-std::vector<ColumnarSource::RowsOfUnit> ColumnarSource::by_unit(std::span<const RowId> rows) const {
-  std::vector<RowsOfUnit> parts;
-  std::int64_t begin = 0;
-  std::size_t next = 0;
-  for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
-    const std::int64_t end = begin + units_[unit].rows;
-    RowsOfUnit part{unit, {}};
-    const auto last = static_cast<std::size_t>(std::ranges::lower_bound(rows.subspan(next), end) - rows.begin());
-    part.rows.reserve(last - next);
-    for (; next < last; ++next) part.rows.push_back(rows[next] - begin);
-    if (!part.rows.empty()) parts.push_back(std::move(part));
-    begin = end;
-  }
-  return parts;
 }
 
 /// The values of columns in some rows, by unit. A unit's file is opened once for all columns.

@@ -103,7 +103,6 @@ class ColumnarSource : public FilesSource {
 
  private:
   class Meter;
-  struct RowsOfUnit;
 
   /// Reads bounds of a field within a unit of file `f`, where the format has some.
   virtual std::optional<ZoneStatistics> read_zones(std::size_t f, const ColumnarFile& file, int unit, int field) const;
@@ -121,7 +120,6 @@ class ColumnarSource : public FilesSource {
   auto with_file(std::size_t f, Meter& meter, const Read& read) const;
   std::shared_ptr<arrow::Table> read_file(std::size_t f, const Selection& selection, Meter& meter) const;
   Table in_schema(const std::vector<std::shared_ptr<arrow::Table>>& tables, std::span<const int> columns) const;
-  std::vector<RowsOfUnit> by_unit(std::span<const RowId> rows) const;
   std::vector<std::vector<UnitValues>> read_parts(const std::vector<RowsOfUnit>& parts, std::span<const int> columns,
                                                   Meter& meter) const;
   Column chosen(const std::vector<UnitValues>& parts, int column) const;

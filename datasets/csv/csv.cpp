@@ -128,23 +128,6 @@ bool may_have_lost_digits(const arrow::ChunkedArray& values) {
   return false;
 }
 
-arrow::Result<std::shared_ptr<arrow::Table>> read_table(const std::shared_ptr<arrow::io::InputStream>& blocks,
-                                                        const arrow::csv::ReadOptions& reading,
-                                                        const arrow::csv::ParseOptions& parsing,
-                                                        const arrow::csv::ConvertOptions& converting) {
-  using Reader = std::shared_ptr<arrow::csv::TableReader>;
-  ARROW_ASSIGN_OR_RAISE(Reader made, arrow::csv::TableReader::Make(arrow::io::default_io_context(), blocks, reading,
-                                                                   parsing, converting));
-  auto reader = std::make_unique<Reader>(std::move(made));
-  try {
-    return (*reader)->Read();
-  } catch (...) {
-    // Its destructor would wait without end for the task that the pool had no memory to take.
-    [[maybe_unused]] const Reader* const left = reader.release();
-    throw;
-  }
-}
-
 /// Reads one CSV text into Arrow columns, which Arrow identifies by their number.
 class CsvReading {
  public:
@@ -383,7 +366,9 @@ class CsvReading {
     for (const auto& [i, type] : types) converting.column_types.emplace(std::to_string(i), type);
     const ClosedAtEnd blocks(open_blocks(
         data_, [this](std::uint64_t bytes) { meter_.add(bytes); }, options_.stop));
-    return read_table(blocks.stream(), reading, parsing, converting);
+    ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(), blocks.stream(),
+                                                                     reading, parsing, converting));
+    return read_whole(std::move(reader));
   }
 
   [[noreturn]] void explain(const arrow::Status& status, const std::vector<std::size_t>& indices,

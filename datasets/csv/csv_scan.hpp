@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+// Records and fields of delimited text as they stand in it: quotes, line breaks, and lines for messages.
 namespace skyrank::datasets {
 
 /// Marks the start of some UTF-8 files.

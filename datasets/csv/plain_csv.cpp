@@ -319,18 +319,6 @@ class PlainReading {
   bool gave_up_ = false;
 };
 
-/// Closes a reading also where a pool fails to take a task: those that it took before go on.
-class ReadingClosedAtEnd {
- public:
-  explicit ReadingClosedAtEnd(PlainReading& reading) : reading_(reading) {}
-  ~ReadingClosedAtEnd() { reading_.close(); }
-  ReadingClosedAtEnd(const ReadingClosedAtEnd&) = delete;
-  ReadingClosedAtEnd& operator=(const ReadingClosedAtEnd&) = delete;
-
- private:
-  PlainReading& reading_;
-};
-
 /// Joins the values of blocks into one array for each field that was read, several fields side by side.
 std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> blocks, std::size_t fields, int threads) {
   // Shared with the tasks, which a pool without memory may leave behind.
@@ -401,7 +389,9 @@ std::shared_ptr<arrow::Table> parse_records(const CsvFile& file, const RecordByt
   if (columns.empty() || !std::ranges::all_of(format.types, is_plain)) return nullptr;
   arrow::util::InitializeUTF8();
   const auto reading = std::make_shared<PlainReading>(file, format, bytes, meter, options.stop);
-  const ReadingClosedAtEnd closed(*reading);
+  // Also where a pool fails to take a task: those that it took before go on.
+  const auto close = [](PlainReading* open) { open->close(); };
+  const std::unique_ptr<PlainReading, decltype(close)> closed(reading.get(), close);
   const int threads = options.threads == 1 ? 1 : arrow::GetCpuThreadPoolCapacity();
   run_each(threads > 1, static_cast<std::size_t>(threads), [reading](std::size_t /*task*/) { reading->run(); });
   auto blocks = reading->take();

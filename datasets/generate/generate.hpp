@@ -9,6 +9,7 @@
 #include <skyrank/partial.hpp>
 #include <skyrank/table.hpp>
 
+// Generated tables: points of the distributions that papers on skylines and top-k queries use.
 namespace skyrank::datasets {
 
 struct Distribution {

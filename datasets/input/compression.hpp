@@ -10,6 +10,7 @@
 #include "datasets/input/data_file.hpp"
 #include "datasets/input/files.hpp"
 
+// Text files that are compressed as a whole, with gzip or zstd.
 namespace skyrank::datasets {
 
 /// Returns how a file is compressed, by its first bytes.

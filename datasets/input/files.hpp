@@ -9,6 +9,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/types.hpp>
 
+// Files as batches and commands name them: formats, patterns, folders, and stated types of columns.
 namespace skyrank::datasets {
 
 /// The file formats that SkyRank reads or writes.

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+// Progress, buffers as files and streams, limits of memory and errors, which all readers share.
 namespace skyrank::datasets {
 
 struct ReadOptions;  // datasets/reader.hpp

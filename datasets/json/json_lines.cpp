@@ -103,20 +103,6 @@ void refuse_malformed_records(const JsonText& text) {
   }
 }
 
-arrow::Result<TablePtr> read_table(const std::shared_ptr<arrow::io::InputStream>& input, arrow::MemoryPool* pool,
-                                   const arrow::json::ReadOptions& reading, const arrow::json::ParseOptions& parsing) {
-  using Reader = std::shared_ptr<arrow::json::TableReader>;
-  ARROW_ASSIGN_OR_RAISE(Reader made, arrow::json::TableReader::Make(pool, input, reading, parsing));
-  auto reader = std::make_unique<Reader>(std::move(made));
-  try {
-    return (*reader)->Read();
-  } catch (...) {
-    // Its destructor would wait without end for the task that the pool had no memory to take.
-    static_cast<void>(reader.release());
-    throw;
-  }
-}
-
 arrow::Result<TablePtr> parse(const JsonText& text, const JsonLines& lines, arrow::FieldVector fields,
                               const JsonReading& how) {
   constexpr std::int64_t kUsualBlock = std::int64_t{1} << 20;
@@ -132,7 +118,9 @@ arrow::Result<TablePtr> parse(const JsonText& text, const JsonLines& lines, arro
   parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
   const bool has_mark = view_of(text).starts_with("\xEF\xBB\xBF");
   const ClosedAtEnd blocks(open_blocks(arrow::SliceBuffer(text.bytes, has_mark ? 3 : 0), how.on_read, text.stop));
-  return read_table(blocks.stream(), decoding_pool(static_cast<std::uint64_t>(text.bytes->size())), reading, parsing);
+  arrow::MemoryPool* const pool = decoding_pool(static_cast<std::uint64_t>(text.bytes->size()));
+  ARROW_ASSIGN_OR_RAISE(auto reader, arrow::json::TableReader::Make(pool, blocks.stream(), reading, parsing));
+  return read_whole(std::move(reader));
 }
 
 /// Returns a text in which the number 0 stands for each of the words NaN, Infinity and -Infinity without quotes, which

@@ -13,6 +13,7 @@
 
 #include "datasets/arrow/number_text.hpp"
 
+// Objects of JSON lines as they stand in the text: their keys, and the kinds and places of their values.
 namespace skyrank::datasets {
 
 /// Kinds of JSON values. A word is one of the texts "NaN", "Infinity" and "-Infinity", which are numbers beside numbers

@@ -133,24 +133,9 @@ SourceRows TextSource::read(std::span<const std::size_t> units, std::span<const 
 }
 
 SourceRows TextSource::read_rows(std::span<const RowId> rows, std::span<const int> columns) const {
-  struct Part {
-    std::size_t unit;
-    std::vector<RowId> rows;  // counted within the unit
-  };
-  std::vector<Part> parts;
-  std::int64_t begin = 0;
-  std::size_t next = 0;
+  const std::vector<RowsOfUnit> parts = by_unit(rows);
   SourceRows result;
-  for (std::size_t unit = 0; unit < units_.size() && next < rows.size(); ++unit) {
-    Part part{unit, {}};
-    for (; next < rows.size() && rows[next] < begin + units_[unit].rows; ++next) {
-      part.rows.push_back(rows[next] - begin);
-    }
-    begin += units_[unit].rows;
-    if (part.rows.empty()) continue;
-    result.bytes += static_cast<std::uint64_t>(table_.blocks[unit].size);
-    parts.push_back(std::move(part));
-  }
+  for (const RowsOfUnit& part : parts) result.bytes += static_cast<std::uint64_t>(table_.blocks[part.unit].size);
   Table read = Table::with_rows(static_cast<std::int64_t>(rows.size()));
   if (!columns.empty() && !parts.empty()) {
     std::vector<TablePtr> tables(parts.size());

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+// Text for a terminal: escapes, and the width of characters.
 namespace skyrank::datasets {
 
 /// UTF-8 text made safe for a terminal: control characters become escapes such as \n, \t or \x1b, bytes that are no

@@ -5,6 +5,7 @@
 
 #include <skyrank/table.hpp>
 
+// Rows as text, in CSV and JSON lines.
 namespace skyrank::datasets {
 
 /// The header line of a table as CSV, with its line break; empty for a table without columns.

@@ -11,6 +11,7 @@
 
 #include "datasets/input/files.hpp"
 
+// Tables as files of all formats.
 namespace skyrank::datasets {
 
 struct WriteOptions {

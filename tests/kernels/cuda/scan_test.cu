@@ -283,7 +283,7 @@ TEST(Scan, FiltersAgainstTheScore) {
 // What lies where there is no value would be best, and the filters are on having one.
 TEST(Scan, NullsThatLookBest) {
   std::mt19937_64 random(7);
-  for (const std::size_t first_bit : {0, 4, 8, 12, 28}) {
+  for (const std::size_t first_bit : {0, 12, 28}) {
     Ranking ranking = some_ranking({Stored::float32, Stored::float32, Stored::int32}, 2, random, false);
     for (std::size_t c = 0; c < 3; ++c) {
       HostColumn& column = ranking.columns[c];

@@ -326,7 +326,7 @@ Column ColumnarSource::chosen(const std::vector<UnitValues>& parts, int column) 
   const ValuesPtr normal = normal_values(std::make_shared<arrow::ChunkedArray>(std::move(chunks)), file, name);
   const auto schema = arrow::schema({arrow::field(name, normal->type())});
   Column values = exec::with_traits(to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0),
-                                    exec::traits_of(columns_.schema.column(name).data()));
+                                    exec::traits_of(columns_.schema.column(column).data()));
   if (std::ranges::none_of(parts, [](const UnitValues& part) { return part.places.has_value(); })) return values;
   std::vector<RowId> places;
   std::int64_t begin = 0;

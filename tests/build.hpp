@@ -32,6 +32,14 @@ inline constexpr bool kThreadSanitized = false;
 inline constexpr bool kThreadSanitized = false;
 #endif
 
+/// With a sanitizer, or compiled for another machine, of which a program plays the processor: everything takes several
+/// times as long.
+#if defined(SKYRANK_PLAYED_PROCESSOR)
+inline constexpr bool kSlow = true;
+#else
+inline constexpr bool kSlow = kSanitized;
+#endif
+
 /// Returns the numbers of threads to test with: all of them, but without 1 under the thread sanitizer, which finds
 /// nothing in a run of one thread. The other builds check its answer.
 inline std::vector<int> thread_counts(std::initializer_list<int> all) {

@@ -56,6 +56,7 @@ std::vector<ParameterValues> settings_of(const Algorithm& algorithm) {
 // there.
 using skyrank::tests::kEmulated;
 using skyrank::tests::kSanitized;
+using skyrank::tests::kSlow;
 using skyrank::tests::kThreadSanitized;
 using skyrank::tests::thread_counts;
 
@@ -64,7 +65,7 @@ using skyrank::tests::thread_counts;
 /// `one_in`, or some of its values would never come up.
 class Turns {
  public:
-  explicit Turns(std::size_t one_in) : one_in_(kSanitized ? one_in : 1) {}
+  explicit Turns(std::size_t one_in) : one_in_(kSlow ? one_in : 1) {}
 
   bool skip() { return turn_++ % one_in_ != 0; }
 
@@ -98,7 +99,7 @@ inline std::vector<std::size_t> sizes() {
   std::vector<std::size_t> all{0,   1,   2,   3,   15,  16,  17,   31,   32,   33,   63,   64,   65,
                                127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4097};
   if (kEmulated) all = {0, 1, 2, 31, 32, 33, 129, 257, 1025, 2049};
-  if (kSanitized) std::erase_if(all, [](std::size_t n) { return n > 1025; });
+  if (kSlow) std::erase_if(all, [](std::size_t n) { return n > 1025; });
   return all;
 }
 

@@ -78,7 +78,7 @@ TEST_P(SkylineData, RowsOfFewKinds) {
   for (const std::size_t kinds : {1, 2, 7, 300}) {
     std::vector<Values> of_kind = make_columns(Distribution::anticorrelated, kinds, 3, KeyWidth::bytes4, kinds);
     for (const bool mixed : {false, true}) {
-      const std::size_t n = kSanitized ? 900 : 3000;
+      const std::size_t n = kSlow ? 900 : 3000;
       std::vector<Values> columns(3, Values(n));
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t kind = mixed ? engine() % kinds : i * kinds / n;
@@ -229,8 +229,8 @@ TEST(BlockedBitmap, ManyDuplicates) {
 
 /// Enough for three batches of as many threads, whose first ones have 2,048 rows of one thread, 3,072 of 3 and 8,192 of
 /// 8: then two runs of the skyline are merged.
-constexpr std::size_t kThreeBatches = kSanitized ? 12'000 : 26'000;
-const std::vector<int> kThreadsOfBatches = kSanitized ? std::vector{3} : std::vector{1, 3, 8};
+constexpr std::size_t kThreeBatches = kSlow ? 12'000 : 26'000;
+const std::vector<int> kThreadsOfBatches = kSlow ? std::vector{3} : std::vector{1, 3, 8};
 
 // Most rows are in the skyline, so that its blocks are put in order anew several times, from runs of several batches
 // and by several threads; every fifth row is there twice.

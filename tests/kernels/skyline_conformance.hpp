@@ -126,7 +126,7 @@ TEST_P(SkylineConformance, RowsOfGreatestKeys) {
 
 TEST_P(SkylineConformance, RandomOrderTrees) {
   std::mt19937_64 engine(11);
-  for (int round = 0; round < (kSanitized ? 20 : kEmulated ? 60 : 300); ++round) {
+  for (int round = 0; round < (kSlow ? 20 : kEmulated ? 60 : 300); ++round) {
     const std::size_t d = 1 + engine() % (round % 10 == 0 ? kMaxDims : 6);
     const KeyWidth width = kSkylineWidths[round % 2];
     const Distribution distribution = kDistributions[engine() % std::size(kDistributions)];

@@ -20,9 +20,9 @@
 namespace skyrank::kernels::tests {
 namespace {
 
-using skyrank::tests::kSanitized;
+using skyrank::tests::kSlow;
 
-const std::vector<int> kThreads = kSanitized ? std::vector{3} : std::vector{1, 3, 8};
+const std::vector<int> kThreads = kSlow ? std::vector{3} : std::vector{1, 3, 8};
 
 Vector<RowId> swept(const SkylineCase& data, int threads) {
   tbb::task_arena arena(threads);
@@ -62,7 +62,7 @@ std::vector<RowId> all_but_every(std::size_t n, std::size_t spoilt) {
 
 // Many different rows, and few that are there many times each.
 TEST(Sweep, MostRowsAreInTheSkyline) {
-  const std::size_t n = kSanitized ? 20'000 : 60'000;
+  const std::size_t n = kSlow ? 20'000 : 60'000;
   for (const std::size_t d : {2, 3}) {
     for (const std::uint64_t range : {5, 300, 1'000'000}) {
       SCOPED_TRACE(std::to_string(d) + " columns, range " + std::to_string(range));

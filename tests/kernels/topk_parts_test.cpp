@@ -142,7 +142,7 @@ class LargeTopK : public testing::TestWithParam<const TopKAlgorithm*> {
     const TopKProblem problem = data.problem(k, ties);
     const std::vector<RowId>& expected = answers_.next([&] { return oracle::topk(problem); });
     if (!GetParam()->supports(shape_of(problem))) return;
-    for (const int threads : kSanitized ? std::vector{3} : std::vector{1, 3}) {
+    for (const int threads : kSlow ? std::vector{3} : std::vector{1, 3}) {
       tbb::task_arena arena(threads);
       const ParameterValues values(GetParam()->parameters, {});
       ASSERT_EQ(arena.execute([&] { return GetParam()->run(problem, values, {}).rows; }), expected)
@@ -150,7 +150,7 @@ class LargeTopK : public testing::TestWithParam<const TopKAlgorithm*> {
     }
   }
 
-  static constexpr std::size_t kRows = kSanitized ? 70000 : 80000;
+  static constexpr std::size_t kRows = kSlow ? 70000 : 80000;
   const tbb::global_control more_{tbb::global_control::max_allowed_parallelism, 3};
   SharedAnswers answers_;
 };
@@ -310,7 +310,7 @@ TEST_P(LargeTopK, FusedSources) {
     EXPECT_NE(support.reason.find("fused"), std::string::npos);
     return;
   }
-  for (const int threads : kSanitized ? std::vector{3} : std::vector{1, 3}) {
+  for (const int threads : kSlow ? std::vector{3} : std::vector{1, 3}) {
     tbb::task_arena(threads).execute([&] {
       for (const std::size_t n : {1, 2047, 2048, 2049, 6000}) {
         expect_fused<std::uint32_t>(*GetParam(), n, {});
@@ -351,7 +351,7 @@ TEST(SampledThreshold, TakesItsBoundFromSomeZones) {
   const auto is_it = [](const TopKAlgorithm* entry) { return entry->name == "sampled-threshold"; };
   const TopKAlgorithm& algorithm = **std::ranges::find_if(topk_algorithms(), is_it);
   std::vector<Values> inputs{scattered, better, worse, ascending};
-  if (!kSanitized) inputs.insert(inputs.end(), {few, descending, equal});
+  if (!kSlow) inputs.insert(inputs.end(), {few, descending, equal});
   Turns turns(5);
   for (const Values& keys : inputs) {
     const TopKCase narrow(kRows, {keys}, {KeyWidth::bytes4});

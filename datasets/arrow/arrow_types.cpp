@@ -1,10 +1,12 @@
 #include "datasets/arrow/arrow_types.hpp"
 
 #include <arrow/array.h>
+#include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/cast.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/bitmap_ops.h>
 #include <arrow/util/utf8.h>
 
@@ -83,10 +85,11 @@ bool holds_decimals(const arrow::DataType& type) { return arrow::is_decimal(type
 // A decimal as SkyRank holds it: no more digits behind the point than in all, and none missing before it. Null for one
 // of more than 38 digits.
 TypePtr normal_decimal(const arrow::DecimalType& type) {
-  const int digits = std::max(type.precision() - std::min(type.scale(), 0), type.scale());
+  const std::int64_t scale = type.scale();  // of any size in a file
+  const std::int64_t digits = std::max(type.precision() - std::min<std::int64_t>(scale, 0), scale);
   if (type.precision() > kMaxDigits128 || digits > kMaxDigits128) return nullptr;
-  if (type.scale() >= 0 && type.id() != arrow::Type::DECIMAL256) return type.GetSharedPtr();
-  return arrow::decimal128(digits, std::max(type.scale(), 0));
+  if (scale >= 0 && type.id() != arrow::Type::DECIMAL256) return type.GetSharedPtr();
+  return arrow::decimal128(static_cast<int>(digits), std::max(type.scale(), 0));
 }
 
 // The decimal that holds all integers of a type.
@@ -280,6 +283,35 @@ void check_values(const arrow::ChunkedArray& values, const std::string& file, co
   check(valid, file, "damaged: column '" + column + "'");
 }
 
+// Returns an array of which the views of NULL rows are empty. A file may hold anything there, which is not validated,
+// and casts follow it.
+std::shared_ptr<arrow::Array> with_sound_views(const std::shared_ptr<arrow::Array>& values, const std::string& file,
+                                               const std::string& column) {
+  if (values->type_id() == arrow::Type::DICTIONARY) {
+    const auto& indices = static_cast<const arrow::DictionaryArray&>(*values);
+    const auto entries = with_sound_views(indices.dictionary(), file, column);
+    return std::make_shared<arrow::DictionaryArray>(values->type(), indices.indices(), entries);
+  }
+  if (!arrow::is_binary_view_like(values->type_id()) || values->null_count() == 0) return values;
+  constexpr std::int64_t kView = 16;
+  const auto data = values->data()->Copy();
+  auto copied = data->buffers[1]->CopySlice(0, (data->offset + data->length) * kView);
+  check(copied.status(), file, "column '" + column + "'");
+  std::uint8_t* const views = (*copied)->mutable_data() + data->offset * kView;
+  for (std::int64_t row = 0; row < data->length; ++row) {
+    if (values->IsNull(row)) std::fill_n(views + row * kView, kView, std::uint8_t{0});
+  }
+  data->buffers[1] = *std::move(copied);
+  return arrow::MakeArray(data);
+}
+
+ValuesPtr with_sound_views(const ValuesPtr& values, const std::string& file, const std::string& column) {
+  if (!arrow::is_binary_view_like(type_of_values(*values->type()).id())) return values;
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : values->chunks()) chunks.push_back(with_sound_views(chunk, file, column));
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), values->type());
+}
+
 // Returns true if a double has exactly the value. It compares as numbers: 2^63 as a double is no int64.
 template <class T>
 bool is_exact(T value) {
@@ -364,7 +396,7 @@ ValuesPtr normalise(const ValuesPtr& values, const std::string& file, const std:
   switch (values->type()->id()) {
     case arrow::Type::BINARY:
     case arrow::Type::LARGE_BINARY: return reinterpret(values, type, file, column);
-    default: return convert(values, type, file, column);
+    default: return convert(with_sound_views(values, file, column), type, file, column);
   }
 }
 

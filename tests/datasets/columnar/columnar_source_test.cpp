@@ -2,6 +2,7 @@
 #include <arrow/array.h>
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
+#include <arrow/array/util.h>
 #include <arrow/builder.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
@@ -10,6 +11,7 @@
 #include <parquet/arrow/writer.h>
 
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <skyrank/engine.hpp>
 
@@ -313,6 +315,32 @@ TEST_F(ArrowFiles, NumbersTakeWhatTheirRowsTell) {
       EXPECT_THAT(error_of<DataError>([&] { read({folder_ / "t.arrow"}); }),
                   AllOf(HasSubstr("t.arrow"), HasSubstr("is possible: the data are damaged")));
     }
+  }
+}
+
+TEST_F(ArrowFiles, ViewsOfNullRowsMayBeAnything) {
+  arrow::StringViewBuilder builder;
+  require(builder.Append("a text that is longer than a view"));
+  require(builder.Append("short"));
+  require(builder.AppendNull());
+  const auto data = builder.Finish().ValueOrDie()->data()->Copy();
+  std::memset(data->buffers[1]->mutable_data() + 2 * 16, 0x7F, 16);
+  const auto texts = arrow::MakeArray(data);
+  const auto table = arrow::Table::Make(arrow::schema({arrow::field("text", texts->type())}), {texts});
+  for (const bool as_stream : {false, true}) {
+    write_batches(*table, folder_ / "t.arrow", 10, arrow::Compression::UNCOMPRESSED, as_stream);
+    EXPECT_EQ(values_of(read({folder_ / "t.arrow"}), "text"),
+              (std::vector<std::string>{"a text that is longer than a view", "short", "NULL"}));
+  }
+}
+
+TEST_F(ArrowFiles, ADecimalOfAnyScaleIsATypeThatMayBeUnsupported) {
+  for (const std::int32_t scale :
+       {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
+    const auto prices = arrow::MakeArrayOfNull(arrow::decimal128(10, scale), 1).ValueOrDie();
+    const auto table = arrow::Table::Make(arrow::schema({arrow::field("price", prices->type())}), {prices});
+    write_batches(*table, folder_ / "t.arrow", 10);
+    EXPECT_EQ(read({folder_ / "t.arrow"}).unsupported().size(), 1U);
   }
 }
 

@@ -38,6 +38,7 @@ void add(const PlanNode& more, PlanNode& sum) {
 void PartsRecord::add(PlanNode plan, double ms) {
   const std::scoped_lock lock(mutex_);
   ++count_;
+  ms_ += ms;
   slowest_ms_ = std::max(slowest_ms_, ms);
   const auto found = std::ranges::find_if(plans_, [&](const PlanNode& other) { return alike(other, plan); });
   if (found == plans_.end()) {
@@ -58,6 +59,11 @@ PlanNode PartsRecord::node(std::string detail) const {
   node.op = "parts";
   node.detail = std::move(detail);
   node.statistics = {{"parts", static_cast<double>(count_)}, {"ms of the slowest", slowest_ms_}};
+  node.measured_ms = ms_;
+  for (const PlanNode& plan : plans_) {
+    node.predicted_rows += plan.predicted_rows;
+    exec::add(plan.measured_rows, node.measured_rows);
+  }
   node.children = plans_;
   return node;
 }

@@ -20,13 +20,14 @@ class PartsRecord {
   /// Returns the number of parts.
   std::size_t count() const;
 
-  /// Describes the parts as a node whose children are their plans.
+  /// Describes the parts as a node whose children are their plans. Its time is the sum of the parts' times.
   PlanNode node(std::string detail) const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<PlanNode> plans_;  // no two alike
   std::size_t count_ = 0;
+  double ms_ = 0;  // sum
   double slowest_ms_ = 0;
 };
 

@@ -173,15 +173,15 @@ def _is_compressed(message: Any) -> bool:
     metadata = message.metadata.to_pybytes()
 
     def position_of(table: int, field: int) -> int:
-        vtable = table - struct.unpack_from("<i", metadata, table)[0]
+        vtable = table - int(struct.unpack_from("<i", metadata, table)[0])
         entry = 4 + 2 * field
         if struct.unpack_from("<H", metadata, vtable)[0] < entry + 2:
             return 0
-        distance = struct.unpack_from("<H", metadata, vtable + entry)[0]
+        distance = int(struct.unpack_from("<H", metadata, vtable + entry)[0])
         return table + distance if distance else 0
 
     def table_at(position: int) -> int:
-        return position + struct.unpack_from("<I", metadata, position)[0]
+        return position + int(struct.unpack_from("<I", metadata, position)[0])
 
     if message.type not in ("record batch", "dictionary"):
         return False

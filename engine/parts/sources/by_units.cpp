@@ -300,11 +300,15 @@ class UnitsRun {
   }
 
   UnitAnswer answer_over_rows(const StateSteps& steps, const UnitPart& part, std::span<const RowId> rows) const {
-    StateRows left{{}, gather_read(part.rows.table, query_.columns, rows)};
-    for (const RowId row : rows) left.rows.push_back(part.id(row));
+    Table left = gather_read(part.rows.table, query_.columns, rows);
+    StateRows state;
+    for (const RowId row : rows) state.rows.push_back(part.id(row));
+    std::vector<Column> columns;
+    for (const int column : query_.columns) columns.push_back(left.column(column));
+    state.columns = Table(std::move(columns));
     std::vector<Result> runs;
-    Partial partial = partial_of(steps, left, part.covers, &runs);
-    return {std::move(partial), std::move(left.columns), std::move(runs.front())};
+    Partial partial = partial_of(steps, state, part.covers, &runs);
+    return {std::move(partial), std::move(left), std::move(runs.front())};
   }
 
   /// Rows of the skyline of a sample, for units that are read when nothing is known.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds kMaxLimit = std::chrono::years(30);
 
 /// The limits of the query whose parts this thread answers; null: there are none.
-thread_local Limits* whole = nullptr;
+thread_local Limits* enclosing = nullptr;
 
 std::optional<std::chrono::milliseconds> time_limit(const Query& query, const RunOptions& options) {
   if (query.timeout() && options.timeout) return std::min(*query.timeout(), *options.timeout);
@@ -34,7 +34,7 @@ Limits::Limits(std::string name, Location location, std::optional<std::chrono::m
       timeout_(timeout),
       caller_(std::move(caller)),
       own_phase_("waiting for the engine's threads"),
-      phase(whole == nullptr ? own_phase_ : whole->phase) {
+      phase(enclosing == nullptr ? own_phase_ : enclosing->phase) {
   if (!timeout_) return;
   timeout_ = std::min(*timeout_, kMaxLimit);
   if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", location_);
@@ -51,8 +51,9 @@ void Limits::fail() const {
       location_);
 }
 
-Limits::Scope::Scope(Limits& limits) : stop_(limits.stop()), heard_(stop_), before_(std::exchange(whole, &limits)) {}
+Limits::Scope::Scope(Limits& limits)
+    : stop_(limits.stop()), heard_(stop_), before_(std::exchange(enclosing, &limits)) {}
 
-Limits::Scope::~Scope() { whole = before_; }
+Limits::Scope::~Scope() { enclosing = before_; }
 
 }  // namespace skyrank::exec

@@ -112,6 +112,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   } catch (...) {
     // Tasks that have begun use the reader, and the reader its file; neither may go before them.
     static_cast<void>(file.input->Close());
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it stays, for the tasks
     if (threads && !arrow_tasks_have_ended()) static_cast<void>(reader.release());
     throw;
   }

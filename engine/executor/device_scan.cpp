@@ -43,7 +43,7 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
                                                 : "filter, score and ranking in one pass of programs");
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows->size());
   const Candidates all{RowSet::all(n), one_segment(n)};
-  return gather(execution, {input}, all, std::move(*rows));
+  return gather(execution, {input}, all, std::move(rows));
 }
 
 }  // namespace skyrank::exec

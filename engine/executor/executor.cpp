@@ -35,7 +35,7 @@ Result run_stages(Execution& execution, const Table& input) {
   rows = apply_missing_rules(execution, source, std::move(rows));
   if (auto positions = rank_partitions_on_device(execution, source, rows)) {
     const std::int64_t n = rows.size();
-    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(*positions));
+    return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(positions));
   }
   PartitionedRows partitioned = rank_partitions(execution, source, rows);
   if (partitioned.ranked) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/device/resident.hpp"
 #include "engine/expression/evaluate.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/classes.hpp"

@@ -18,7 +18,7 @@ void add(std::atomic<std::int64_t>& counter, std::int64_t count) {
 
 }  // namespace
 
-// What the compiler calls before comparisons of two variables, of a constant and a variable, and of the cases of a
+// The compiler calls these before comparisons of two variables, of a constant and a variable, and of the cases of a
 // switch, by the bytes of an operand. The runtime of the sanitizers, which calls the hooks below, has empty ones to
 // replace.
 extern "C" {

@@ -77,7 +77,7 @@ std::string print(const Preference& p) {
   return {};
 }
 
-// What a query selects and its aggregates, by their names.
+// Finds what a query selects and its aggregates by their names.
 class NamesInSql {
  public:
   explicit NamesInSql(const Query& query) {

@@ -365,7 +365,7 @@ std::filesystem::path write_sizes(const TemporaryFolder& folder, bool with_dicti
   return file;
 }
 
-// What Arrow makes a dictionary of is in the order of the values, which is none of the categories.
+// Arrow makes dictionaries in the order of the values, which is none of the categories.
 TEST(OrderedCategories, RankByTheirBytesWhereAFileLacksTheirOrder) {
   const TemporaryFolder folder;
   const Engine engine({.device = DeviceChoice::cpu});

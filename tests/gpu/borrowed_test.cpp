@@ -368,17 +368,22 @@ TEST_F(BorrowedOnGpu, ColumnsComeToTheHostOnceWhereItReadsThem) {
 }
 
 TEST_F(BorrowedOnGpu, PartsOfGroupsAndPartitionsReadColumnsOnTheHost) {
-  constexpr std::int64_t kFew = 1'000;
+  constexpr std::int64_t kFew = 20'000;  // samples bring no whole column of so many
   std::vector<std::int32_t> g(kFew);
   std::vector<std::int32_t> x(kFew);
+  std::vector<float> f(kFew);
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = static_cast<std::int32_t>(i * i % 7);
+  for (std::size_t i = 0; i < f.size(); ++i) f[i] = static_cast<float>(i * i % 11) / 4;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 37 % 101);
-  const Table host({Column::own("g", g), Column::own("x", x)});
+  const Table host({Column::own("g", g), Column::own("x", x), Column::own("f", f)});
   for (const Query& query : {Query::from("t").partition_by({"g"}).rank_by({high("x")}).limit(3),
+                             Query::from("t").partition_by({"f"}).rank_by({high("x")}).limit(3),
+                             Query::from("t").partition_by({"f"}).prefer({low("x")}).rank_by({high("g")}).limit(3),
                              Query::from("t").group_by({"g"}).aggregate({count("n"), sum("s", "x"), max("m", "x")})}) {
     Producer producer(kFew);
     producer.add("g", g);
     producer.add("x", x);
+    producer.add("f", f);
     const Table table = producer.table();
     const Engine engine = engine_on(DeviceChoice::cuda);
     const Partial part = engine.partial(query, table, 0);  // of a table that nothing has read before

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/operators/groups/slot_states.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/ranges.hpp"
 
 namespace skyrank::exec {
@@ -77,6 +78,7 @@ Numbering choose_numbering(const Table& table, std::span<const int> columns, con
 }
 
 RowSlots slots_of(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
+  for (const int column : columns) copy_to_host(table.column(column).data());
   if (numbering == Numbering::by_values) {
     if (auto slots = RowSlots::of_values(table, columns, rows)) return std::move(*slots);
   }

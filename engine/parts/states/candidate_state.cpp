@@ -40,7 +40,6 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const BoundQ
   return context.engine.on_threads(context.options.stop, [&] {
     const kernels::AccountScope counted(context.engine.memory.get());
     const QueryMemory columns;
-    for (const int column : columns_of_keys(query)) copy_to_host(table.column(column).data());
     Vector<RowId> left;
     Rows rows{table.num_rows(), nullptr};
     const auto keep = [&](Vector<RowId> kept) {

@@ -93,6 +93,7 @@ done
 mounted=
 trap '[[ -z $mounted ]] || unmount "$mounted"' EXIT
 [[ $(id -u) == 0 ]] || fail "needs root, for debootstrap and chroot"
+[[ $FRESH != *\ * ]] || fail "debootstrap makes no root in a folder with a space in its name, such as '$FRESH'"
 command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
 [[ -n $mirror ]] || mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
 [[ -n $mirror ]] || fail "apt has no place for packages; name one by --mirror"

@@ -170,7 +170,7 @@ TEST_F(DeviceContextOnGpu, AFailureOfAnyAllocationOfASkylineLeavesNothingBehind)
   FailingResource memory(pool);
   DeviceContext device(0, memory);
   const SkylineCase few = some_points(tests::kSanitized ? 150 : 300, 2, KeyWidth::bytes4);
-  const SkylineCase wide = some_points(tests::kSanitized ? 50 : 500, 40, KeyWidth::bytes8);
+  const SkylineCase wide = some_points(tests::kSanitized ? 40 : 500, tests::kSanitized ? 20 : 40, KeyWidth::bytes8);
   for (const SkylineAlgorithm* algorithm : skyline_algorithms()) {
     EXPECT_GE(fail_everywhere(*algorithm, few.problem(), memory, device), 3) << algorithm->name;
     EXPECT_GE(fail_everywhere(*algorithm, wide.problem(), memory, device), 3) << algorithm->name;

@@ -33,7 +33,7 @@ Values bucket_killer(std::size_t n) {
 using SelectionOnGpu = skyrank::gpu_testing::GpuTest;
 
 TEST_F(SelectionOnGpu, ManyRounds) {
-  constexpr std::size_t kRows = 300'001;
+  constexpr std::size_t kRows = tests::kSanitized ? 100'001 : 300'001;
   Turns turns(3);
   std::vector<TopKCase> cases;
   cases.emplace_back(kRows, make_columns(Distribution::independent, kRows, 1, k4, 1), std::vector{k4});

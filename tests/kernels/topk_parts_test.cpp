@@ -320,8 +320,9 @@ TEST_P(LargeTopK, FusedSources) {
     });
   }
   tbb::task_arena(3).execute([&] {
-    expect_fused<std::uint64_t>(*GetParam(), kRows, {.filter_late = true});
     expect_fused<std::uint32_t>(*GetParam(), kRows, {.filter_late = true, .zone_map = true});
+    if (kThreadSanitized) return;
+    expect_fused<std::uint64_t>(*GetParam(), kRows, {.filter_late = true});
     expect_fused<std::uint64_t>(*GetParam(), kRows, {.zone_map = true});
   });
 }

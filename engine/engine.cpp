@@ -15,7 +15,7 @@
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/spread.hpp"
 #include "engine/parts/sources/checked_source.hpp"
-#include "engine/parts/sources/source_run.hpp"
+#include "engine/parts/sources/run_source.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/written_names.hpp"
@@ -23,7 +23,7 @@
 // The path of a query:
 //   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
 // It is bound here, once; a table is answered as a whole (executor/run_whole.hpp) or in parts on GPUs
-// (parts/gpus/by_gpus.hpp), a source by what it needs of it (parts/sources/source_run.hpp).
+// (parts/gpus/by_gpus.hpp), a source by what it needs of it (parts/sources/run_source.hpp).
 namespace skyrank {
 
 Engine::Engine(EngineOptions options) {

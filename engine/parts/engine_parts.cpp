@@ -11,7 +11,7 @@
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/checked_source.hpp"
-#include "engine/parts/sources/source_run.hpp"
+#include "engine/parts/sources/run_source.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
 #include "engine/parts/states/global_rows.hpp"
 #include "engine/parts/states/query_state.hpp"

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -93,6 +95,21 @@ class SlowUnits final : public MadeUnits {
   }
 };
 
+/// The same with a unit that cannot be read.
+class DamagedUnits final : public MadeUnits {
+ public:
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    most_at_once_ = std::max(most_at_once_.load(), units.size());
+    if (std::ranges::find(units, std::size_t{3}) != units.end()) throw DataError("unit 3 is damaged");
+    return MadeUnits::read(units, columns);
+  }
+
+  std::size_t most_at_once() const { return most_at_once_; }
+
+ private:
+  mutable std::atomic<std::size_t> most_at_once_ = 0;
+};
+
 std::vector<std::size_t> all_of(const Source& source) {
   std::vector<std::size_t> units(source.units().size());
   std::iota(units.begin(), units.end(), std::size_t{0});
@@ -117,7 +134,7 @@ class SourceMemory : public ::testing::Test {
   static std::string refusal(const Query& query, const Source& source, std::size_t bytes) {
     try {
       engine(bytes).run(query, source);
-    } catch (const ResourceError& error) {
+    } catch (const Error& error) {
       return error.message();
     }
     return {};
@@ -167,7 +184,7 @@ TEST_F(SourceMemory, PlansSayWhatIsSpilled) {
   constexpr std::size_t kLimit = 60 * kBytesOfUnit;
   const Query query = of_ids().rank_by({low("best")}).limit(5);
   EXPECT_THAT(to_string(engine(kLimit).explain(query, source_)),
-              HasSubstr("fit the limit of memory; groups that do not fit it either go to a temporary file; the rows"));
+              HasSubstr("fit the limit of memory; groups that do not fit it either go to a temporary file"));
   const std::string plan = to_string(engine(kLimit).run(query, source_).plan);
   EXPECT_THAT(plan, HasSubstr("; groups spilled to a temporary file of "));
   EXPECT_THAT(plan, HasSubstr("bytes spilled"));
@@ -219,13 +236,20 @@ TEST_F(SourceMemory, TheFirstRowOnWhichAQueryFailsIsNamed) {
 TEST_F(SourceMemory, ExplainReadsNoMoreThanFits) {
   const Query query = Query::from("t").partition_by({"band"}).rank_by({low("x")}).limit(3);
   const std::string plan = to_string(engine(20 * kBytesOfUnit).explain(query, source_));
-  EXPECT_THAT(plan, HasSubstr("the rows are those of the first of 40 units"));
+  EXPECT_THAT(plan, HasSubstr("parts  40 units; the plan below is that of the first"));
   EXPECT_THAT(to_string(engine(20 * kBytesOfUnit).run(query, source_).plan), HasSubstr("40 units: partial answers"));
 }
 
 TEST(EngineMemoryLimit, IsAShareOfTheMachineByDefault) {
   EXPECT_EQ(Engine({.profile = "", .memory_bytes = 12345}).memory_limit(), 12345U);
   EXPECT_GT(Engine({.profile = ""}).memory_limit(), std::size_t{1} << 20);
+}
+
+// Rows that were left out explain the failure of a row, and nothing else: whatever fails besides is told at once.
+TEST_F(SourceMemory, AUnitThatCannotBeReadEndsTheQuery) {
+  const DamagedUnits damaged;
+  EXPECT_EQ(refusal(Query::from("t").rank_by({low("x")}).limit(100), damaged, 0), "unit 3 is damaged");
+  EXPECT_EQ(damaged.most_at_once(), 1U);
 }
 
 TEST_F(SourceMemory, AUnitThatDoesNotFitIsRefused) {

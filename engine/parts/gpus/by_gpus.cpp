@@ -21,6 +21,7 @@
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/query_state.hpp"
+#include "engine/row_error.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
@@ -104,7 +105,7 @@ class GpusRun {
         return answer();
       } catch (const CancelledError&) {  // of a part
         throw kernels::Cancelled{};
-      } catch (const DataError&) {
+      } catch (const RowFailure&) {
         // Over the whole table, the message names the row that fails first, or there is no error.
         return run_whole(state_, query_on_host(query_), table_, options_);
       }

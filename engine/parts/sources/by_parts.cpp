@@ -63,13 +63,13 @@ class PartsRun {
   }
 
   /// The same where the first units, one for each thread, leave so few rows that combining them costs less than reading
-  /// whole columns; nothing elsewhere. `keys` are the columns of groups or partitions.
-  std::optional<PartsAnswer> answer_of_few(const std::vector<int>& keys) {
+  /// whole columns; nothing elsewhere.
+  std::optional<PartsAnswer> answer_of_few() {
     const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(std::min(threads_, pending_.size()));
     const std::vector<std::size_t> first(pending_.begin(), end);
     pending_.erase(pending_.begin(), end);
     Stopwatch watch;
-    keys_of_few_ = &keys;
+    keys_of_few_ = steps_.query.group ? &steps_.query.group->columns : &steps_.query.partition_columns;
     share_out(threads_, first, [this](std::size_t unit) { answer_unit(unit); });
     keys_of_few_ = nullptr;
     if (has_many_ || are_many(seen_.num_rows(), rows_of(source_, first))) return std::nullopt;
@@ -207,9 +207,9 @@ PartsAnswer answer_by_parts(const StateSteps& steps, const Source& source, const
 }
 
 std::optional<PartsAnswer> answer_of_few_groups(const StateSteps& steps, const Source& source,
-                                                const std::vector<int>& columns, const std::vector<int>& keys,
+                                                const std::vector<int>& columns,
                                                 const std::vector<std::size_t>& units) {
-  return PartsRun(steps, source, columns, units, 0, steps.engine.memory->limit()).with_spilling().answer_of_few(keys);
+  return PartsRun(steps, source, columns, units, 0, steps.engine.memory->limit()).with_spilling().answer_of_few();
 }
 
 Partial partial_by_units(const StateSteps& steps, const Source& source, const std::vector<int>& columns,

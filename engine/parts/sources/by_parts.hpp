@@ -37,11 +37,9 @@ struct PartsAnswer {
 PartsAnswer answer_by_parts(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
                             const std::vector<std::size_t>& units, std::size_t room);
 
-/// The same for a query with groups or partitions by the columns `keys`, of which the first units have few. Nothing
-/// where they have many.
+/// The same for a query with groups or partitions, of which the first units have few. Nothing where they have many.
 std::optional<PartsAnswer> answer_of_few_groups(const StateSteps& steps, const Source& source,
-                                                const std::vector<int>& columns, const std::vector<int>& keys,
-                                                const std::vector<std::size_t>& units);
+                                                const std::vector<int>& columns, const std::vector<std::size_t>& units);
 
 /// Returns the partial answer of such units of a source that begins at row `first_row` of the whole table. It covers
 /// the rows of these units alone.

@@ -430,21 +430,21 @@ class UnitsRun {
 
 }  // namespace
 
-std::optional<std::string> reason_against_units(const UnitsQuery& query, const Source& source) {
-  const query::BoundQuery& bound = query.steps.query;
-  const bool is_ranking = !bound.ranking.empty() && bound.limit;
-  if (bound.group || bound.at_least || (!bound.preference && !is_ranking)) {
+std::optional<std::string> reason_against_units(const EngineState& engine, const query::BoundQuery& query,
+                                                const Source& source, const std::vector<std::size_t>& units) {
+  const bool is_ranking = !query.ranking.empty() && query.limit;
+  if (query.group || query.at_least || (!query.preference && !is_ranking)) {
     return "units do not tell which rows are in the answer";
   }
   // Partitions come in the order of their first rows, which units may not leave.
-  if (!bound.partition_columns.empty()) return "the order of partitions is that of all rows";
-  if (bound.nan_rule == Missing::error || bound.null_rule == Missing::error) return "all rows have to be looked at";
-  if (!bound.path.algorithms.empty() || !bound.path.parameters.empty()) return "the path is forced";
-  if (query.steps.engine.uses_gpu_now(bound.path.device)) return "a GPU takes part";
-  const std::int64_t rows = rows_of(source, query.units);
-  if (query.units.size() < 2 || rows < kMinRows) return "there are too few rows";
-  const auto units = static_cast<std::int64_t>(query.units.size());
-  if (!bound.preference && rows_to_keep(bound) > rows / units / kMinReduction) return "the answer is too large";
+  if (!query.partition_columns.empty()) return "the order of partitions is that of all rows";
+  if (query.nan_rule == Missing::error || query.null_rule == Missing::error) return "all rows have to be looked at";
+  if (!query.path.algorithms.empty() || !query.path.parameters.empty()) return "the path is forced";
+  if (engine.uses_gpu_now(query.path.device)) return "a GPU takes part";
+  const std::int64_t rows = rows_of(source, units);
+  if (units.size() < 2 || rows < kMinRows) return "there are too few rows";
+  if (!query.preference && rows_to_keep(query) > rows / std::ssize(units) / kMinReduction)
+    return "the answer is too large";
   return std::nullopt;
 }
 

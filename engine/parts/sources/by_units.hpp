@@ -37,8 +37,9 @@ struct UnitRows {
   std::vector<SourceCharge> charges = {};  ///< for the rows of the table
 };
 
-/// Returns why a query is not answered by units, or nothing where it may be.
-std::optional<std::string> reason_against_units(const UnitsQuery& query, const Source& source);
+/// Returns why a query is not answered by these units, or nothing where it may be.
+std::optional<std::string> reason_against_units(const EngineState& engine, const query::BoundQuery& query,
+                                                const Source& source, const std::vector<std::size_t>& units);
 
 /// Answers the query unit by unit. Nothing where the units leave so many rows that this does not help. Throws what the
 /// source and the engine throw.

@@ -8,13 +8,13 @@
 
 namespace skyrank::exec {
 
-/// Runs f and renumbers an error about a row: from its position in the table of f to global(position).
+/// Runs f and places a failure of a row: from its position in the table of f at global(position) of the whole table.
 template <class F, class Global>
 auto with_global_rows(const F& f, const Global& global) {
   try {
     return f();
   } catch (const RowError& error) {
-    throw DataError(error.renumbered(global(error.row())));
+    throw error.placed(global(error.row()));
   }
 }
 

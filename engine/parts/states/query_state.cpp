@@ -44,24 +44,30 @@ void check_place(const Location& query_location, std::int64_t rows, RowId first_
                   query_location);
 }
 
-namespace {
-
-/// Returns the plan of what was done with a part: that of the query over its rows, if there was one, and its groups.
-PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, const std::vector<Result>& runs,
-                      std::size_t left, double ms) {
-  PlanNode input;
-  input.op = "scan";
-  input.measured_rows = part.num_rows();
-  if (!runs.empty()) input = runs.front().plan;
-  if (!query.group) return input;
+PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, PlanNode candidates) {
+  if (!query.group) return candidates;
   PlanNode group;
   group.op = "group";
   group.detail = describe_group(*query.group, part);
-  group.rules = std::exchange(input.rules, {});
-  group.measured_rows = static_cast<std::int64_t>(left);
-  group.measured_ms = ms;
-  group.children.push_back(std::move(input));
+  group.rules = std::exchange(candidates.rules, {});
+  group.children.push_back(std::move(candidates));
   return group;
+}
+
+namespace {
+
+/// Returns the plan of what was done with a part, after the runs of queries over it, if there were any.
+PlanNode plan_that_ran(const query::BoundQuery& query, const Table& part, const std::vector<Result>& runs,
+                       std::size_t left, double ms) {
+  PlanNode scan;
+  scan.op = "scan";
+  scan.measured_rows = part.num_rows();
+  PlanNode plan = plan_of_part(query, part, runs.empty() ? std::move(scan) : runs.front().plan);
+  if (query.group) {
+    plan.measured_rows = static_cast<std::int64_t>(left);
+    plan.measured_ms = ms;
+  }
+  return plan;
 }
 
 /// Calls f(kind), which gives the state of rows of a part, and records what it does.
@@ -75,7 +81,7 @@ Partial recorded(const StateSteps& steps, const Table& part, RowRange covers, st
     StateRows left = f(*kind_of(context));
     const double ms = watch.lap();
     if (steps.record != nullptr) {
-      steps.record->add(plan_of_part(steps.query, part, of_part, left.rows.size(), ms), ms);
+      steps.record->add(plan_that_ran(steps.query, part, of_part, left.rows.size(), ms), ms);
     }
     return {steps.fingerprint, {covers}, std::move(left.rows), std::move(left.columns)};
   });

@@ -55,6 +55,9 @@ struct StateSteps {
   PartsRecord* record = nullptr;  ///< gets what was done with each part
 };
 
+/// Returns the plan of what is done with a part: that of the query for its candidates, and its groups.
+PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, PlanNode candidates);
+
 /// DataError where a part of so many rows cannot begin at row `first_row` of a table.
 void check_place(const Location& query_location, std::int64_t rows, RowId first_row);
 

@@ -262,7 +262,7 @@ Result SpilledGroups::Finish::answer() {
   sums_.rethrow();
   std::optional<Result> result;
   if (!failure_) result = answer_of_best();
-  if (failure_) throw DataError(failure_->renumbered(groups_before(first_row_of_failure_)));
+  if (failure_) throw failure_->placed(groups_before(first_row_of_failure_));
   return *std::move(result);
 }
 

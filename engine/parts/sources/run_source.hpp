@@ -12,11 +12,12 @@ namespace skyrank::exec {
 
 /// Answers a query, bound to the schema of a source. Columns that only the answer shows are read for its rows alone,
 /// and units that the condition rules out are not read. Throws what Engine::run throws.
-Result run_source(const EngineState& state, const query::BoundQuery& query, const Source& source,
+Result run_source(const EngineState& engine, const query::BoundQuery& query, const Source& source,
                   const RunOptions& options);
 
-/// The plan of the same, without running it. The columns that the plan's sample needs are read.
-PlanNode explain_source(const EngineState& state, const query::BoundQuery& query, const Source& source,
+/// The plan of the same, without running it. The columns that the plan's sample needs are read: of all units, or where
+/// these are answered one by one, of the first.
+PlanNode explain_source(const EngineState& engine, const query::BoundQuery& query, const Source& source,
                         const RunOptions& options);
 
 /// Returns the partial answer of a query whose part, which begins at row `first_row` of the whole table, is a source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import sys
 import time
 import warnings
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._errors import DataError
 from ._extras import required
-from ._input import exported, on_main_thread, open_source, to_data, to_table
+from ._input import exported, files_module, on_main_thread, open_source, to_data, to_table
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of
@@ -163,34 +162,6 @@ def _opened_files(arguments: tuple[Any, ...], units: tuple[int, int] | None) -> 
     return files if units is None else files.part(*units)
 
 
-def _is_compressed(message: Any) -> bool:
-    """Returns True if a message of Arrow IPC has compressed values, of which few bytes would take any memory.
-
-    pyarrow does not tell. The metadata are a flatbuffer that pyarrow has verified: a table `Message`, whose third field
-    is the table `RecordBatch`, or `DictionaryBatch` with one as its second; the fourth field of this is there for
-    compression. Before version 5 of the format it is in metadata of the message.
-    """
-    metadata = message.metadata.to_pybytes()
-
-    def position_of(table: int, field: int) -> int:
-        vtable = table - int(struct.unpack_from("<i", metadata, table)[0])
-        entry = 4 + 2 * field
-        if struct.unpack_from("<H", metadata, vtable)[0] < entry + 2:
-            return 0
-        distance = int(struct.unpack_from("<H", metadata, vtable + entry)[0])
-        return table + distance if distance else 0
-
-    def table_at(position: int) -> int:
-        return position + int(struct.unpack_from("<I", metadata, position)[0])
-
-    if message.type not in ("record batch", "dictionary"):
-        return False
-    batch = table_at(position_of(table_at(0), 2))
-    if message.type == "dictionary":
-        batch = table_at(position_of(batch, 1))
-    return position_of(batch, 3) != 0 or b"ARROW:experimental_compression" in metadata
-
-
 class Partial:
     """The rows of some parts of a table that can still be in the answer of a query (`Engine.partial`).
 
@@ -254,17 +225,7 @@ class Partial:
     @classmethod
     def from_bytes(cls, content: bytes) -> Partial:
         """Reads what `to_bytes` returned. Raises DataError where it is something else, or compressed."""
-        pyarrow = required("pyarrow", "files", "a partial answer of bytes")
-        try:
-            if any(_is_compressed(message) for message in pyarrow.ipc.MessageReader.open_stream(content)):
-                raise DataError("the bytes hold no partial answer: their values are compressed")
-            with pyarrow.ipc.open_stream(content) as reader:
-                batches = list(reader)
-        except (pyarrow.ArrowException, OSError, ValueError, struct.error) as error:
-            raise DataError(f"the bytes hold no partial answer: {error}") from error
-        if len(batches) != 1:
-            raise DataError(f"the bytes hold no partial answer: they have {len(batches)} record batches instead of one")
-        return cls.from_arrow(batches[0])
+        return cls(_core.import_partial(*files_module().partial_of_bytes(bytes(content))))
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Partial.from_bytes, (self.to_bytes(),)

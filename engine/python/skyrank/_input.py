@@ -359,14 +359,17 @@ def open_source(
 ) -> _core.Source:
     """Opens files as one table that is read while queries run, and only as far as they need it."""
     names = [os.fspath(pattern) for pattern in patterns]
-    capsule = _files_module().open_files(
+    capsule = files_module().open_files(
         names, header, list(null_spellings), delimiter, format, dict(types or {}), on_main_thread(), timeout
     )
     return _core.source_of_capsule(capsule)
 
 
-def _files_module() -> Any:
-    """Imports the reader, whose Arrow libraries are those of pyarrow unless the build brought its own."""
+def files_module() -> Any:
+    """Imports the module that reads files and bytes.
+
+    Its Arrow libraries are those of pyarrow unless the build brought its own.
+    """
     try:
         from . import _files
     except ImportError:

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/arrow_owned.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"
+#include "engine/python/src/partials.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::python {
@@ -131,22 +131,6 @@ void bind_runs(Class& type, const Get& get) {
 
 Partial import_partial(const nb::capsule& schema, const nb::capsule& array) {
   return Partial::import_arrow(static_cast<ArrowArray*>(array.data()), static_cast<ArrowSchema*>(schema.data()));
-}
-
-template <class Struct>
-nb::capsule struct_capsule(Owned<Struct> content, const char* name) {
-  return {new Struct(content.give()), name, [](void* pointer) noexcept {
-            const std::unique_ptr<Struct> unused(static_cast<Struct*>(pointer));
-            if (unused->release != nullptr) unused->release(unused.get());
-          }};
-}
-
-nb::tuple export_partial(const Partial& partial) {
-  Owned<ArrowArray> array;
-  Owned<ArrowSchema> schema;
-  partial.export_arrow(&*array, &*schema);
-  return nb::make_tuple(struct_capsule(std::move(schema), "arrow_schema"),
-                        struct_capsule(std::move(array), "arrow_array"));
 }
 
 std::vector<std::pair<RowId, RowId>> covers_of(const Partial& partial) {

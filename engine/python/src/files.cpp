@@ -1,9 +1,10 @@
-// The extension module `skyrank._files`: files as sources. It stands apart from `skyrank._core` so that only those who
-// read files load the Arrow libraries.
+// The extension module `skyrank._files`: files as sources, and partial answers of bytes. It stands apart from
+// `skyrank._core` so that only those who read files load the Arrow libraries.
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/arrow/partial_stream.hpp"
 #include "datasets/input/files.hpp"
 #include "datasets/source.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/python/src/interruptible.hpp"
+#include "engine/python/src/partials.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::python {
@@ -80,6 +83,10 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
           [](void* pointer) noexcept { delete static_cast<SourcePointer*>(pointer); }};
 }
 
+nb::tuple partial_of_bytes(const nb::bytes& content) {
+  return export_partial(datasets::partial_from_bytes({static_cast<const std::byte*>(content.data()), content.size()}));
+}
+
 }  // namespace
 }  // namespace skyrank::python
 
@@ -89,6 +96,7 @@ NB_MODULE(_files, module) {
   using nb::literals::operator""_a;
   module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a, "null_spellings"_a,
              "delimiter"_a.none(), "format"_a.none(), "types"_a, "main_thread"_a, "timeout"_a);
+  module.def("partial_of_bytes", &skyrank::python::partial_of_bytes, "content"_a);
   module.def("hear_stops", [](const nb::capsule& stops) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
     skyrank::exec::hear_stops_of(

@@ -50,14 +50,18 @@ struct EngineState {
   /// Throws what it throws, and kernels::Cancelled where the stop comes before it begins.
   template <class F>
   auto on_threads(const std::stop_token& stop, const F& work) const {
-    const kernels::cuda::SelectedDevice device = gpu();
-    std::optional<std::invoke_result_t<F>> value;
-    admission.run(stop, [&] {
-      const kernels::cuda::DeviceScope on_device(device);
+    const auto on_device = [&, device = gpu()] {
+      const kernels::cuda::DeviceScope selected(device);
       const StopScope heard(stop);
-      value.emplace(work());
-    });
-    return std::move(*value);
+      return work();
+    };
+    if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+      admission.run(stop, on_device);
+    } else {
+      std::optional<std::invoke_result_t<F>> value;
+      admission.run(stop, [&] { value.emplace(on_device()); });
+      return *std::move(value);
+    }
   }
 
   /// Returns the rules that a query may use.

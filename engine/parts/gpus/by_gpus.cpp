@@ -70,6 +70,28 @@ Timing& operator+=(Timing& sum, const Timing& more) {
   return sum;
 }
 
+/// Describes the parts of a table; `count` is their number.
+PlanNode node_of_parts(const EngineState& state, const Table& table, const GpuParts& parts, std::size_t count) {
+  PlanNode node;
+  node.op = "parts";
+  node.device = "cuda";
+  const std::vector<int>& gpus = parts.shares ? parts.shares->devices : state.gpus;
+  std::string on = gpus.size() == 1 ? " on GPU " : " on GPUs ";
+  for (std::size_t i = 0; i < gpus.size(); ++i) on += (i == 0 ? "" : ", ") + std::to_string(gpus[i]);
+  node.detail = std::to_string(count) + (count == 1 ? " part of " : " parts of ") + std::to_string(table.num_rows()) +
+                " rows" + on;
+  if (!parts.shares) node.detail += ", one copied while another is computed";
+  node.reason = parts.reason;
+  return node;
+}
+
+/// Says among the rules of a plan why the table is answered in parts.
+void note_parts(PlanNode& tree, const std::string& reason) {
+  for (RuleOutcome& rule : tree.rules) {
+    if (rule.rule == name_of(Rule::device_parts)) rule = {rule.rule, true, reason};
+  }
+}
+
 /// A query over the parts of a table, from the first part to the answer.
 class GpusRun {
  public:
@@ -153,7 +175,8 @@ class GpusRun {
     node.measured_rows = team.compared;
     node.measured_ms = team.ms;
     node.transferred = team.result->transferred;
-    attach(team.result->plan, std::move(node), reason_);
+    attach_parts(team.result->plan, std::move(node));
+    note_parts(team.result->plan, reason_);
     return std::move(team.result);
   }
 
@@ -289,7 +312,8 @@ class GpusRun {
     node.transferred = all;
     result.transferred.to_device += all.to_device;
     result.transferred.from_device += all.from_device;
-    attach(result.plan, std::move(node), reason_);
+    attach_parts(result.plan, std::move(node));
+    note_parts(result.plan, reason_);
   }
 
   PlanNode parts_node() const {
@@ -301,32 +325,6 @@ class GpusRun {
     return node;
   }
 
- public:
-  /// Describes the parts of a table; `count` is their number.
-  static PlanNode node_of_parts(const EngineState& state, const Table& table, const GpuParts& parts,
-                                std::size_t count) {
-    PlanNode node;
-    node.op = "parts";
-    node.device = "cuda";
-    const std::vector<int>& gpus = parts.shares ? parts.shares->devices : state.gpus;
-    std::string on = gpus.size() == 1 ? " on GPU " : " on GPUs ";
-    for (std::size_t i = 0; i < gpus.size(); ++i) on += (i == 0 ? "" : ", ") + std::to_string(gpus[i]);
-    node.detail = std::to_string(count) + (count == 1 ? " part of " : " parts of ") + std::to_string(table.num_rows()) +
-                  " rows" + on;
-    if (!parts.shares) node.detail += ", one copied while another is computed";
-    node.reason = parts.reason;
-    return node;
-  }
-
-  /// Hangs the parts below a plan of what follows them, in place of its scan. The rules are those of the parts.
-  static void attach(PlanNode& tree, PlanNode parts, const std::string& reason) {
-    attach_parts(tree, std::move(parts));
-    for (RuleOutcome& rule : tree.rules) {
-      if (rule.rule == name_of(Rule::device_parts)) rule = {rule.rule, true, reason};
-    }
-  }
-
- private:
   const EngineState& state_;
   const BoundQuery& query_;
   const Table& table_;
@@ -360,13 +358,12 @@ PlanNode explain_by_gpus(const EngineState& state, const BoundQuery& query, cons
   const BoundQuery part = candidates_query(query_of_part(query, parts.shares.has_value()), first.num_rows());
   const std::size_t count =
       parts.shares ? parts.shares->tables.size() : static_cast<std::size_t>((table.num_rows() + rows - 1) / rows);
-  PlanNode tree;
-  tree.op = "merge";
-  tree.detail = parts.as_team ? "of the rows that no GPU finds dominated" : "of the rows that the parts leave";
-  PlanNode node = GpusRun::node_of_parts(state, table, parts, count);
+  PlanNode node = node_of_parts(state, table, parts, count);
   if (parts.as_team) node.detail += kTogether;
   node.children.push_back(explain_whole(state, part, first, options));
-  GpusRun::attach(tree, std::move(node), parts.reason);
+  PlanNode tree = plan_of_merge(
+      parts.as_team ? "of the rows that no GPU finds dominated" : "of the rows that the parts leave", std::move(node));
+  note_parts(tree, parts.reason);
   return tree;
 }
 

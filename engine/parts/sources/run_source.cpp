@@ -34,7 +34,7 @@ struct SourceExecution {
   const EngineState& engine;
   const Source& source;
   const RunOptions& options;  ///< without a time limit of their own
-  Limits& limits;             ///< those of the whole
+  Limits& limits;             ///< limits of the whole query
   SourcePlan plan;
   double read_ms = 0;
   std::uint64_t bytes = 0;
@@ -194,10 +194,7 @@ BoundQuery selection(const SourcePlan& plan) {
 Result answer_table(SourceExecution& run, const Table& input, const std::vector<RowId>* ids) {
   Result result = run_table(run.engine, selection(run.plan), input, run.options);
   Stopwatch watch;
-  run.engine.on_threads(run.options.stop, [&] {
-    finish(run, input, ids, result);
-    return true;
-  });
+  run.engine.on_threads(run.options.stop, [&] { finish(run, input, ids, result); });
   const double ms = watch.lap();
   result.timing.gather_ms += ms;
   result.timing.total_ms += ms;
@@ -341,8 +338,7 @@ double predicted_ms(const PlanNode& plan) {
   return ms;
 }
 
-/// Describes the plan of a query that is answered by parts, of which the first unit is read. The answer is expected to
-/// be as large as that of a unit.
+/// Describes the plan of a query that is answered by parts, of which the first unit is read.
 PlanNode plan_of_parts(SourceExecution& run) {
   const std::size_t units = run.plan.units.size();
   std::optional<SourceCharge> charge;
@@ -356,12 +352,7 @@ PlanNode plan_of_parts(SourceExecution& run) {
   const PlanNode& of_first = parts.children.front();
   parts.predicted_rows = of_first.predicted_rows * static_cast<double>(units);
   parts.predicted_ms = predicted_ms(of_first) * static_cast<double>(units);
-  PlanNode tree;
-  tree.op = "merge";
-  tree.detail = "of the rows that the units leave";
-  tree.predicted_rows = of_first.predicted_rows;
-  attach_parts(tree, std::move(parts));
-  return tree;
+  return plan_of_merge("of the rows that the units leave", std::move(parts));
 }
 
 SourceExecution planned(const EngineState& engine, const BoundQuery& query, const Source& source,

@@ -68,6 +68,15 @@ PlanNode PartsRecord::node(std::string detail) const {
   return node;
 }
 
+PlanNode plan_of_merge(std::string detail, PlanNode parts) {
+  PlanNode tree;
+  tree.op = "merge";
+  tree.detail = std::move(detail);
+  tree.predicted_rows = parts.children.front().predicted_rows;
+  attach_parts(tree, std::move(parts));
+  return tree;
+}
+
 void attach_parts(PlanNode& tree, PlanNode parts) {
   if (!parts.children.empty() && !parts.children.front().rules.empty()) tree.rules = parts.children.front().rules;
   for (PlanNode& plan : parts.children) plan.rules.clear();

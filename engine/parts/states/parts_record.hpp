@@ -31,6 +31,10 @@ class PartsRecord {
   double slowest_ms_ = 0;
 };
 
+/// Returns the plan of a query over the rows that parts leave, before these are known. The answer is expected to be as
+/// large as that of the first part.
+PlanNode plan_of_merge(std::string detail, PlanNode parts);
+
 /// Hangs the parts below the plan of what follows them, whose rows they leave. The rules are those of the parts.
 void attach_parts(PlanNode& tree, PlanNode parts);
 

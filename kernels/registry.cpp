@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernels/cpu/skyline/sweep.hpp"
 #include "kernels/cuda/registry.hpp"
 
 namespace skyrank::kernels {
@@ -9,7 +10,6 @@ namespace skyrank::kernels {
 namespace skyline {
 extern const SkylineAlgorithm bnl;
 extern const SkylineAlgorithm sfs;
-extern const SkylineAlgorithm sweep;
 extern const SkylineAlgorithm blocked_bitmap;
 extern const SkylineAlgorithm skyalign;
 // In kernels/papers.

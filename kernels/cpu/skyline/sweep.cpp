@@ -1,10 +1,11 @@
+#include "kernels/cpu/skyline/sweep.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-#include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
 #include "kernels/cpu/skyline/blocked_bitmap.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
@@ -92,7 +93,7 @@ SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const
 
 }  // namespace
 
-extern const SkylineAlgorithm sweep{
+const SkylineAlgorithm sweep{
     .name = "sweep",
     .summary = "one to three columns in O(n log n): sorts rows and sweeps them with a staircase",
     .source = "Kung, Luccio, Preparata: On Finding the Maxima of a Set of Vectors, JACM 22(4), 1975, sections 2 and 3",

@@ -7,9 +7,7 @@
 
 namespace skyrank::kernels::skyline {
 
-inline constexpr std::size_t kMaxSweptColumns = 3;
-
-/// Flags those of `rows`, which ascend, that are in the skyline of them, for a problem of at most kMaxSweptColumns
+/// Flags those of `rows`, which ascend, that are in the skyline of them, for a problem of one to three
 /// columns of `Key`s. Takes O(n log n) however many stay. Throws Cancelled.
 template <class Key>
 Vector<std::uint8_t> sweep_rows(const SkylineProblem& problem, std::span<const std::uint32_t> rows,

@@ -1,4 +1,7 @@
-find_package(Eigen3 3.4 REQUIRED)
+find_package(Eigen3 REQUIRED)  # 3.4 or 5, which a version here would rule out
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  message(FATAL_ERROR "Eigen 3.4 or newer is needed; ${Eigen3_DIR} has ${Eigen3_VERSION}.")
+endif()
 find_package(yaml-cpp REQUIRED)
 if(SKYRANK_SANITIZE MATCHES "thread")
   # The sanitizer reports races where there are none unless it sees into oneTBB, so no other will do.

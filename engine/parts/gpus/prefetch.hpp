@@ -23,7 +23,8 @@ struct TurnPart {
 /// Makes a part whose columns go to the selected device when a query needs them, and leave it with the part.
 TurnPart turn_part(const Table& table, RowRange rows);
 
-/// Copies the columns of a part to a GPU while another part is computed there. Joins its thread when it ends.
+/// Copies the columns of a part to a GPU while another part is computed there, on a thread of its own, which a copy
+/// from pageable memory blocks. Joins it when it ends.
 class Prefetch {
  public:
   /// Begins. What cannot be copied now, for want of memory or of threads, the query copies when it gets there. Bytes

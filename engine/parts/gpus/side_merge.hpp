@@ -12,7 +12,7 @@
 namespace skyrank::exec {
 
 /// Combines partial answers while other parts are answered: reductions of the state run on a thread of their own, one
-/// at a time. Thread-safe.
+/// at a time, as one may take as long as a part and no GPU should wait for it. Thread-safe.
 class SideMerge {
  public:
   /// Nobody else uses `state`, which outlives this, before `finish` has returned. Reductions that need a GPU run on

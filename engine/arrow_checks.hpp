@@ -77,8 +77,10 @@ inline std::optional<DecimalFormat> decimal_of_format(std::string_view format) {
   }
   const bool known_width = decimal.bits == 32 || decimal.bits == 64 || decimal.bits == 128 || decimal.bits == 256;
   if (read == 0 || read == std::size(parts) || !known_width || decimal.precision < 1) return std::nullopt;
-  const int digits = std::max(decimal.precision - std::min(decimal.scale, 0), decimal.scale);
-  if (decimal.precision > kMaxDigits128 || digits > kMaxDigits128) return std::nullopt;
+  if (decimal.precision > kMaxDigits128 || decimal.scale > kMaxDigits128 || decimal.scale < -kMaxDigits128) {
+    return std::nullopt;
+  }
+  if (decimal.precision - std::min(decimal.scale, 0) > kMaxDigits128) return std::nullopt;
   return decimal;
 }
 

@@ -408,6 +408,14 @@ TEST(ImportArrow, RefusesOtherFormatsByName) {
   }
 }
 
+TEST(ImportArrow, RefusesScalesOfAnySize) {
+  for (const char* format : {"d:9,-2147483648", "d:9,2147483647", "d:38,-1", "d:9,39"}) {
+    Producer producer(0);
+    producer.add(format, "cost", {nullptr, nullptr});
+    EXPECT_THAT(producer.refusal(), HasSubstr("format '" + std::string(format) + "'"));
+  }
+}
+
 /// Strings of the layout string_view, with the buffers that hold the long ones.
 class Views {
  public:

@@ -1,6 +1,8 @@
 #include <arrow/result.h>
 #include <arrow/util/compression.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +11,16 @@
 
 #include "datasets/columnar/snappy.hpp"
 #include "tests/fuzz/require.hpp"
+
+namespace {
+
+/// Returns true if bytes may hold a literal of 2^32 bytes, which the library of Snappy takes for one of none.
+bool may_wrap(std::span<const std::uint8_t> compressed) {
+  static constexpr std::array<std::uint8_t, 5> kLiteral{0xfc, 0xff, 0xff, 0xff, 0xff};
+  return !std::ranges::search(compressed, kLiteral).empty();
+}
+
+}  // namespace
 
 // All bytes are refused, or decompress to what the library of Snappy makes of them. The buffers have no room beyond
 // what they hold, so that the sanitizer sees each byte that is read or written outside of them.
@@ -22,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint8_t> expected(*length + 1);
   const bool is_sound = skyrank::datasets::snappy_decompress(compressed, out);
   const auto bytes = codec->Decompress(static_cast<std::int64_t>(size), compressed.data(), *length, expected.data());
-  SKYRANK_REQUIRE(is_sound == bytes.ok());
+  SKYRANK_REQUIRE(is_sound == bytes.ok() || (!is_sound && may_wrap(compressed)));
   expected.resize(*length);
   SKYRANK_REQUIRE(!is_sound || out == expected);
   return 0;

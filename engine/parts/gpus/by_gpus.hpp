@@ -15,7 +15,7 @@ namespace skyrank::exec {
 Result run_table(const EngineState& state, const query::BoundQuery& query, const Table& table,
                  const RunOptions& options);
 
-/// The same in parts, whatever the planner thinks of them.
+/// The same in parts of a table of two rows or more, whatever the planner thinks of them.
 Result run_in_parts(const EngineState& state, const query::BoundQuery& query, const Table& table,
                     const RunOptions& options, const GpuParts& parts);
 

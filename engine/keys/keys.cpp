@@ -202,9 +202,9 @@ Keys integer_distance_keys(const Source& source, const Value& from, const Value&
   const kernels::DistanceKey distance = distance_key(from, to, source.column.type(), range.lowest, range.highest);
   const kernels::IntegerKey<T> offset(range.lowest, false);
   // Keys grow away from the range, so the largest is at an end.
-  const std::uint64_t max_code = std::max(distance(0), distance(offset(range.highest)));
+  const std::uint64_t max_code = std::max(distance(0), distance(static_cast<std::uint64_t>(offset(range.highest))));
   return encode<T>(source, {max_code, range.any_null, order.nulls_first}, [&](T value) {
-    const std::uint64_t code = distance(offset(value));
+    const std::uint64_t code = distance(static_cast<std::uint64_t>(offset(value)));
     return order.high ? max_code - code : code;
   });
 }

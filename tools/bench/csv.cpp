@@ -1,6 +1,7 @@
 #include "tools/bench/csv.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace skyrank::bench {
 namespace {

@@ -204,7 +204,7 @@ void topk_pass_over_memory(State& state) {
   const kernels::KeyColumn column = large_column();
   const std::size_t n = large_keys().size();
   for ([[maybe_unused]] auto _ : state) {
-    const std::size_t found = tbb::parallel_reduce(
+    std::size_t found = tbb::parallel_reduce(
         tbb::blocked_range<std::size_t>(0, n, std::size_t{1} << 18), std::size_t{0},
         [&](const auto& range, std::size_t so_far) {
           std::vector<std::uint32_t> offsets(kernels::topk::kScanRows);

@@ -19,10 +19,11 @@ namespace skyrank::kernels::cuda::expression {
 namespace detail {
 
 /// Steps that have no form for several rows. Not inlined: they are many, and rare.
-__device__ __noinline__ inline RowValue apply(const Instruction* how, RowValue a, RowValue b, RowValue c) {
+__device__ __attribute__((noinline)) inline RowValue apply(const Instruction* how, RowValue a, RowValue b, RowValue c) {
   return StackMachine::applied(*how, a, b, c);
 }
-__device__ __noinline__ inline RowValue read(const Instruction* how, const StoredColumn* columns, std::int64_t row) {
+__device__ __attribute__((noinline)) inline RowValue read(const Instruction* how, const StoredColumn* columns,
+                                                          std::int64_t row) {
   return StackMachine::read(*how, columns, row);
 }
 

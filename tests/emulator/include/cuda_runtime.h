@@ -13,7 +13,6 @@
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 /// Blocks run one after another, so that one copy serves them all.
 #define __shared__ static
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/text.hpp"
 #include "tools/skyrank/commands.hpp"

@@ -1,6 +1,7 @@
 #include "tools/skyrank/tables/batch_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -177,7 +177,7 @@ TEST_F(PartsOnGpu, RandomQueriesInParts) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random = random_case(seed);
     if (exec::has_key_expressions(random.query)) continue;  // whose tables are not divided (plan_gpu_parts)
-    if (random.table.num_rows() < 2) continue;  // the same
+    if (random.table.num_rows() < 2) continue;              // the same
     if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
     Result expected;
     const std::string error = message_of([&] { expected = on_cpu().run(random.query, random.table); });

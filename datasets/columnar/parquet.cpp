@@ -128,7 +128,9 @@ arrow::Result<TablePtr> read_row_group(const ColumnarFile& file, FileReaderPtr r
   arrow::FieldVector fields;
   for (std::size_t i = 0; i < flat.size(); ++i) {
     const auto& field = manifest.schema_fields.at(static_cast<std::size_t>(indices[i]));
-    flat[i] = read_flat_column(*row_group, field.column_index, field.field->type(), decoding_pool(file.size));
+    flat[i] = in_chunk(group, field.field->name(), [&] {
+      return read_flat_column(*row_group, field.column_index, field.field->type(), decoding_pool(file.size));
+    });
     fields.push_back(field.field);
     if (flat[i] == nullptr) others.push_back(indices[i]);
   }

@@ -169,21 +169,23 @@ TEST_F(TextTypes, MistakesInStatedTypesHaveTheirPlace) {
                 csv({"1", "x"}, stated({{"a", "int64"}}));
               }),
               HasSubstr("t.csv:3: column 'a' holds 'x', which is no value of type int64"));
-  for (const auto& [type, value] : std::vector<std::pair<std::string, std::string>>{{"int64", "0xFFFFFFFFFFFFFFFF"},
-                                                                                    {"int8", "128"},
-                                                                                    {"uint8", "-1"},
-                                                                                    {"int64", "1.5"},
-                                                                                    {"float64", "1e400"},
-                                                                                    {"bool", "1"},
-                                                                                    {"date", "2020-02-30"},
-                                                                                    {"timestamp", "soon"},
-                                                                                    {"decimal(3,1)", "100"},
-                                                                                    {"decimal(3,1)", "0.25"}}) {
-    EXPECT_THAT(error_of<DataError>([&, value = value, type = type] {
+  for (const auto& one : std::vector<std::pair<std::string, std::string>>{{"int64", "0xFFFFFFFFFFFFFFFF"},
+                                                                          {"int8", "128"},
+                                                                          {"uint8", "-1"},
+                                                                          {"int64", "1.5"},
+                                                                          {"float64", "1e400"},
+                                                                          {"bool", "1"},
+                                                                          {"date", "2020-02-30"},
+                                                                          {"timestamp", "soon"},
+                                                                          {"decimal(3,1)", "100"},
+                                                                          {"decimal(3,1)", "0.25"}}) {
+    const auto& type = one.first;
+    const auto& value = one.second;
+    EXPECT_THAT(error_of<DataError>([&] {
                   csv({"", value}, stated({{"a", type}}));
                 }),
                 HasSubstr("t.csv:3: column 'a' holds '" + value + "', which is no value of type " + type));
-    EXPECT_THAT(error_of<DataError>([&, value = value, type = type] {
+    EXPECT_THAT(error_of<DataError>([&] {
                   json("{}\n{\"n\": 1, \"a\": \"" + value + "\"}\n", stated({{"a", type}}));
                 }),
                 HasSubstr("t.jsonl:2:15: column 'a' holds '" + value + "', which is no value of type " + type));

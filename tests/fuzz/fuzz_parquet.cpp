@@ -51,7 +51,7 @@ const std::string& sound(std::size_t choice) {
 void collect(ThriftValue& value, std::vector<ThriftValue*>& values) {
   values.push_back(&value);
   for (ThriftValue& element : value.elements) collect(element, values);
-  for (auto& [number, field] : value.fields) collect(field, values);
+  for (ThriftValue& field : value.fields) collect(field, values);
 }
 
 /// Changes one of the values in a tree.
@@ -71,10 +71,11 @@ void change(ThriftValue& tree, Drawn& in) {
     if (how % 2 == 0) value.elements.erase(place);
     if (how % 2 == 1) value.elements.insert(place, ThriftValue(*place));
   } else if (!value.fields.empty()) {
-    auto& field = value.fields[in.below(value.fields.size())];
-    if (how % 4 == 0) std::erase_if(value.fields, [&](const auto& other) { return &other == &field; });
-    if (how % 4 == 1) field.second.type = in.byte() % 13;
-    if (how % 4 == 2) field.first = in.byte() % 20;
+    const std::size_t place = in.below(value.fields.size());
+    ThriftValue& field = value.fields[place];
+    if (how % 4 == 1) field.type = in.byte() % 13;
+    if (how % 4 == 2) field.number = in.byte() % 20;
+    if (how % 4 == 0) value.fields.erase(value.fields.begin() + static_cast<std::ptrdiff_t>(place));
   }
 }
 

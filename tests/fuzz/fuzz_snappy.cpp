@@ -17,7 +17,7 @@ namespace {
 /// Returns true if bytes may hold a literal of 2^32 bytes, which the library of Snappy takes for one of none.
 bool may_wrap(std::span<const std::uint8_t> compressed) {
   static constexpr std::array<std::uint8_t, 5> kLiteral{0xfc, 0xff, 0xff, 0xff, 0xff};
-  return !std::ranges::search(compressed, kLiteral).empty();
+  return std::search(compressed.begin(), compressed.end(), kLiteral.begin(), kLiteral.end()) != compressed.end();
 }
 
 }  // namespace

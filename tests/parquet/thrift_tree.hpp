@@ -22,10 +22,11 @@ struct ThriftValue {
 
   int type = kStruct;
   std::int64_t integer = 0;
-  std::string bytes;                                  // of texts, and of numbers of a fixed width
-  int element_type = kStruct;                         // of lists
-  std::vector<ThriftValue> elements;                  // of lists
-  std::vector<std::pair<int, ThriftValue>> fields{};  // of structs, ascending
+  std::string bytes;                  // of texts, and of numbers of a fixed width
+  int element_type = kStruct;         // of lists
+  std::vector<ThriftValue> elements;  // of lists
+  std::vector<ThriftValue> fields;    // of structs, ascending
+  int number = 0;                     // of a field
 
   static ThriftValue of(std::int64_t value, int type) {
     ThriftValue made;
@@ -42,8 +43,8 @@ struct ThriftValue {
 
   /// Returns a field, or null.
   ThriftValue* find(int field) {
-    for (auto& [number, value] : fields) {
-      if (number == field) return &value;
+    for (ThriftValue& value : fields) {
+      if (value.number == field) return &value;
     }
     return nullptr;
   }
@@ -57,10 +58,11 @@ struct ThriftValue {
   ThriftValue& operator[](std::size_t element) { return elements.at(element); }
   /// Sets a field, or adds it.
   ThriftValue& set(int field, ThriftValue value) {
+    value.number = field;
     if (ThriftValue* const found = find(field)) return *found = std::move(value);
     auto place = fields.begin();
-    while (place != fields.end() && place->first < field) ++place;
-    return fields.emplace(place, field, std::move(value))->second;
+    while (place != fields.end() && place->number < field) ++place;
+    return *fields.insert(place, std::move(value));
   }
 };
 
@@ -98,7 +100,8 @@ class ThriftReader {
     int number = 0;
     for (int head = byte(); head != 0; head = byte()) {
       number = head >> 4 == 0 ? static_cast<int>(integer()) : number + (head >> 4);
-      value.fields.emplace_back(number, read(head & 15));
+      value.fields.push_back(read(head & 15));
+      value.fields.back().number = number;
     }
   }
 
@@ -149,13 +152,13 @@ class ThriftWriter {
 
   void write_struct(const ThriftValue& value) {
     int before = 0;
-    for (const auto& [number, field] : value.fields) {
-      const int step = number - before;
+    for (const ThriftValue& field : value.fields) {
+      const int step = field.number - before;
       const bool is_short = step > 0 && step < 16;
       bytes += static_cast<char>((is_short ? step << 4 : 0) | field.type);
-      if (!is_short) integer(number);
+      if (!is_short) integer(field.number);
       write(field);
-      before = number;
+      before = field.number;
     }
     bytes += '\0';
   }

@@ -167,7 +167,8 @@ TEST_F(ParquetFooters, HaveAChunkForEachColumn) {
   EXPECT_THAT(refusal([](ParquetParts& parts) { parts.row_group(1).at(1).elements.pop_back(); }),
               HasSubstr("damaged: row group 1 has 2 columns, and the schema 3"));
   EXPECT_THAT(refusal([](ParquetParts& parts) {
-                std::erase_if(parts.row_group(1).at(1)[0].fields, [](const auto& field) { return field.first == 3; });
+                std::erase_if(parts.row_group(1).at(1)[0].fields,
+                              [](const ThriftValue& field) { return field.number == 3; });
               }),
               HasSubstr("column 'a' of row group 1: its number of values, its size or its place is missing"));
 }

@@ -263,7 +263,7 @@ TEST(SignalsTest, AtAnyTimeLeaveNothingHalfWritten) {
     if (end->status != 0) times.push_back(end->after.count());
   }
   std::cout << "[          ] " << times.size() << " runs were ended\n";
-  ASSERT_GT(times.size(), all.size());
+  ASSERT_GT(3 * times.size(), kRounds * all.size());  // most signals come before the end
   RecordProperty("median_ms", std::to_string(median(times)));
   RecordProperty("worst_ms", std::to_string(*std::ranges::max_element(times)));
   EXPECT_LT(median(times), yardstick.soon());

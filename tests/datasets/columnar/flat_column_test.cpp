@@ -270,8 +270,8 @@ TEST(FlatColumns, AreRefusedWhereAnIndexIsBeyondTheDictionary) {
   ASSERT_NE(source, nullptr);
   EXPECT_EQ(error_of<DataError>([&] { source->read(std::vector<std::size_t>{0}, std::vector<int>{0}); }),
             (folder / "t.parquet").string() +
-                ": not a Parquet file that can be read, or damaged: an index of a page is beyond its dictionary of 3 "
-                "entries");
+                ": not a Parquet file that can be read, or damaged: column 's' of row group 0: an index of a page is "
+                "beyond its dictionary of 3 entries");
 }
 
 class DamagedColumns : public ::testing::TestWithParam<arrow::Compression::type> {};

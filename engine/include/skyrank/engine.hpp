@@ -143,7 +143,7 @@ class SKYRANK_EXPORT Engine {
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
   /// Returns the plan of a query over a source without running it. Reads the columns that decide which rows are in the
-  /// answer. Throws what `run` throws.
+  /// answer, of one unit where units are answered one by one. Throws what `run` throws.
   PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
   /// The time at which the columns of a pinned table are copied to the GPU.

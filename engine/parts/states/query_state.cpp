@@ -59,10 +59,11 @@ namespace {
 /// Returns the plan of what was done with a part, after the runs of queries over it, if there were any.
 PlanNode plan_that_ran(const query::BoundQuery& query, const Table& part, const std::vector<Result>& runs,
                        std::size_t left, double ms) {
-  PlanNode scan;
-  scan.op = "scan";
-  scan.measured_rows = part.num_rows();
-  PlanNode plan = plan_of_part(query, part, runs.empty() ? std::move(scan) : runs.front().plan);
+  PlanNode candidates;
+  candidates.op = "scan";
+  candidates.measured_rows = part.num_rows();
+  if (!runs.empty()) candidates = runs.front().plan;
+  PlanNode plan = plan_of_part(query, part, std::move(candidates));
   if (query.group) {
     plan.measured_rows = static_cast<std::int64_t>(left);
     plan.measured_ms = ms;

@@ -41,6 +41,7 @@ class ForkedEngine {
   /// Returns true in a forked child, after it has let go of the parent's engine without its end.
   bool leave_that_of_parent() {
     if (process_ == getpid()) return false;
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it stays, as the parent's threads are not here to end
     static_cast<void>(engine_.release());
     return true;
   }
@@ -173,7 +174,7 @@ void bind_engine(nb::module_& module) {
   });
   nb::class_<ForkedEngine> engine(module, "Engine");
   engine.def(nb::new_(&make_engine));
-  bind_runs<decltype(engine), Table>(engine, [](const Table& table) -> const Table& { return table; });
+  bind_runs<decltype(engine), Table>(engine, std::identity{});
   bind_runs<decltype(engine), SourceHandle>(engine,
                                             [](const SourceHandle& handle) -> const Source& { return *handle.source; });
   engine

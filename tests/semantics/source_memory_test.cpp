@@ -174,7 +174,7 @@ Query of_ids() { return Query::from("t").group_by({"id"}).aggregate({count("n"),
 TEST_F(SourceMemory, GroupsThatDoNotFitAreSpilled) {
   constexpr std::size_t kLimit = 60 * kBytesOfUnit;
   expect_same(of_ids().rank_by({low("best")}).limit(5), kLimit);
-  if (tests::kThreadSanitized) return;  // others meet no other threads
+  if (tests::kThreadSanitized) return;  // the others spill by the same threads, each for ten seconds
   expect_same(of_ids().rank_by({high("n"), high("id")}).offset(100).limit(1000).select({"id", "row", "best"}), kLimit);
   expect_same(of_ids().where("y > 1e6").prefer({low("best"), high("id")}), kLimit);
   expect_same(Query::from("t").group_by({"id % 100000"}).aggregate({count("n")}).rank_by({high("n")}).limit(3), kLimit);

@@ -360,7 +360,7 @@ PlanNode explain_by_gpus(const EngineState& state, const BoundQuery& query, cons
       parts.shares ? parts.shares->tables.size() : static_cast<std::size_t>((table.num_rows() + rows - 1) / rows);
   PlanNode node = node_of_parts(state, table, parts, count);
   if (parts.as_team) node.detail += kTogether;
-  node.children.push_back(explain_whole(state, part, first, options));
+  node.children.push_back(plan_of_part(query, first, explain_whole(state, part, first, options)));
   PlanNode tree = plan_of_merge(
       parts.as_team ? "of the rows that no GPU finds dominated" : "of the rows that the parts leave", std::move(node));
   note_parts(tree, parts.reason);

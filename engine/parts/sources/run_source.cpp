@@ -251,7 +251,8 @@ std::optional<Result> answer_units(SourceExecution& run) {
   return result;
 }
 
-Result take(SourceExecution& run, PartsAnswer answer, const PartsRecord& record) {
+/// Returns the result of an answer by parts, with what was read for it and what was done with each.
+Result result_of_parts(SourceExecution& run, PartsAnswer answer, const PartsRecord& record) {
   run.bytes += answer.bytes;
   if (answer.spilled) run.spilled_bytes = answer.spilled->bytes;
   answer.result.timing.read_ms = run.read_ms + answer.read_ms;
@@ -265,9 +266,12 @@ std::optional<Result> answer_few_groups(SourceExecution& run) {
   PartsRecord record;
   run.limits.phase = "answering units of the table";
   auto answer = answer_of_few_groups(run.recorded(plan.query, record), run.source, plan.columns, plan.units);
-  if (!answer) return std::nullopt;
+  if (!answer) {
+    run.plan.rules.left_out(Rule::by_units, "did not help: the first units have many groups");
+    return std::nullopt;
+  }
   run.plan.rules.applied(Rule::by_units, words_of_units(plan.units.size()) + ": " + kFewGroups);
-  return take(run, *std::move(answer), record);
+  return result_of_parts(run, *std::move(answer), record);
 }
 
 /// Decides as if the limit of memory were `room` bytes.
@@ -282,7 +286,7 @@ Result answer_parts(SourceExecution& run, std::size_t room) {
     outcome += "; groups spilled to a temporary file of " + std::to_string(answer.spilled->partitions) + " partitions";
   }
   plan.rules.applied(Rule::by_units, outcome);
-  return take(run, std::move(answer), record);
+  return result_of_parts(run, std::move(answer), record);
 }
 
 /// Returns less memory to decide by.

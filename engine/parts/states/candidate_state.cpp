@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/device/resident.hpp"
 #include "engine/expression/evaluate.hpp"
 #include "engine/operators/gather.hpp"
 #include "engine/operators/groups/classes.hpp"
@@ -13,7 +12,6 @@
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/global_rows.hpp"
 #include "engine/plan/physical_plan.hpp"
-#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "kernels/common/memory.hpp"
 

@@ -224,8 +224,11 @@ class Partial:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Partial:
-        """Reads what `to_bytes` returned. Raises DataError where it is something else, or compressed."""
-        return cls(_core.import_partial(*files_module().partial_of_bytes(bytes(content))))
+        """Reads what `to_bytes` returned.
+
+        Raises DataError where it is something else, or compressed, and ResourceError where there is no pyarrow.
+        """
+        return cls(_core.import_partial(*files_module().partial_of_bytes(bytes(memoryview(content)))))
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Partial.from_bytes, (self.to_bytes(),)

@@ -180,6 +180,9 @@ TEST(DictionariesOfFiles, AnswerAsStringsDo) {
   const Query groups = Query::from("t").group_by({"few"}).aggregate({count("c")}).rank_by({high("c")});
   EXPECT_THAT(to_string(Engine().run(groups, *open_source(files)).plan),
               HasSubstr("2 units: partial answers, as groups are few"));
+  const Query many = Query::from("t").group_by({"many"}).aggregate({count("c")}).rank_by({high("c")});
+  EXPECT_THAT(to_string(Engine().run(many, *open_source(files)).plan),
+              HasSubstr("not by-units: did not help: the first units have many groups"));
   expect_same_answer(files, whole,
                      Query::from("t").group_by({"few"}).aggregate({count("c"), sum("s", "n")}).rank_by({high("c")}));
   expect_same_answer(files, whole, Query::from("t").partition_by({"few"}).rank_by({high("length(many)")}).limit(2));

@@ -2,8 +2,8 @@
 
 // Stands for CUDA's header of this name: kernels compile as plain C++ and run on the CPU (tests/emulator/README.md).
 
-// The library spells an attribute like the macro below, so it is read before.
-#include <memory>
+// There is no __noinline__, as the standard library spells an attribute like that: kernels write
+// __attribute__((noinline)), which is the same to nvcc.
 
 #define __host__
 #define __device__

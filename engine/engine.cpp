@@ -11,20 +11,33 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
+#include "engine/executor/query_context.hpp"
 #include "engine/executor/run_whole.hpp"
-#include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/spread.hpp"
+#include "engine/parts/run_query.hpp"
 #include "engine/parts/sources/checked_source.hpp"
-#include "engine/parts/sources/run_source.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/written_names.hpp"
 
-// The path of a query:
-//   Query -> bind -> logical plan (BoundQuery) -> plan -> PhysicalPlan -> execute -> Result
-// It is bound here, once; a table is answered as a whole (executor/run_whole.hpp) or in parts on GPUs
-// (parts/gpus/by_gpus.hpp), a source by what it needs of it (parts/sources/run_source.hpp).
+// The path of a query is: bind, plan, run.
+//   Query -> bind -> BoundQuery -> plan_query -> QueryPlan -> run_plan -> Result
 namespace skyrank {
+namespace {
+
+/// Calls f(context, plan, input) for a query over a source, whose keys become columns of it.
+template <class F>
+auto with_source(const exec::EngineState& state, const Query& query, const Source& source, const RunOptions& options,
+                 const F& f) {
+  return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
+    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
+      const exec::QueryInput input{.source = &keyed};
+      return f(context, exec::plan_query(context, exec::bind_to(asked, keyed.schema()), input), input);
+    });
+  });
+}
+
+}  // namespace
 
 Engine::Engine(EngineOptions options) {
   if (options.threads < 0) {
@@ -45,19 +58,17 @@ std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, table)) return run(*named, table, options);
-  if (exec::has_key_expressions(query)) return exec::run_keyed(*state_, query, table, options);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
-    return exec::run_table(*state_, exec::bind_to(query, table), table, run);
+  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
+    if (exec::has_key_expressions(query)) return exec::run_keyed(context, query, table);
+    return exec::run_table(context, exec::bind_to(query, table), table);
   });
 }
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return run(query, *table, options);
   if (const auto named = query::with_written_names(query, source.schema())) return run(*named, source, options);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
-    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
-      return exec::run_source(*state_, exec::bind_to(asked, keyed.schema()), keyed, run);
-    });
+  return with_source(*state_, query, source, options, [](const auto& context, const auto& plan, const auto& input) {
+    return exec::run_plan(context, plan, input);
   });
 }
 
@@ -76,19 +87,18 @@ void Engine::check(const Query& query, const Table& table) const { explain(query
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
   if (const auto named = query::with_written_names(query, table)) return explain(*named, table, options);
-  if (exec::has_key_expressions(query)) return exec::explain_keyed(*state_, query, table, options);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
-    return exec::explain_table(*state_, exec::bind_to(query, table), table, run);
+  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
+    if (exec::has_key_expressions(query)) return exec::explain_keyed(context, query, table);
+    const exec::QueryInput input{.table = &table};
+    return exec::explain_plan(context, exec::plan_query(context, exec::bind_to(query, table), input), input);
   });
 }
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
   if (const auto named = query::with_written_names(query, source.schema())) return explain(*named, source, options);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
-    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
-      return exec::explain_source(*state_, exec::bind_to(asked, keyed.schema()), keyed, run);
-    });
+  return with_source(*state_, query, source, options, [](const auto& context, const auto& plan, const auto& input) {
+    return exec::explain_plan(context, plan, input);
   });
 }
 

@@ -30,39 +30,10 @@
 
 namespace skyrank::exec {
 
-/// Returns true if the kernels of a plan are to run on a GPU, some of them at least.
-bool uses_gpu(PhysicalPlan plan);
-
-/// Says that paths are chosen by the limit of memory alone.
-inline constexpr double kAllMemory = std::numeric_limits<double>::infinity();
-
 /// The state that all queries of an engine share. Thread-safe.
 struct EngineState {
   /// Throws as the constructor of Engine.
   explicit EngineState(const EngineOptions& engine_options);
-
-  /// Plans a query, for `explain` and for `run` alike; the kernels still have to get their paths. Paths are chosen as
-  /// if no more than `room` bytes of memory were left.
-  PhysicalPlan plan(const query::BoundQuery& query, const Table& table, const RunOptions& run = {},
-                    double room = kAllMemory) const;
-
-  /// Does work on the engine's threads and on the GPU that work of this thread goes to, and returns what it returns.
-  /// Throws what it throws, and kernels::Cancelled where the stop comes before it begins.
-  template <class F>
-  auto on_threads(const std::stop_token& stop, const F& work) const {
-    const auto on_device = [&, device = gpu()] {
-      const kernels::cuda::DeviceScope selected(device);
-      const StopScope heard(stop);
-      return work();
-    };
-    if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-      admission.run(stop, on_device);
-    } else {
-      std::optional<std::invoke_result_t<F>> value;
-      admission.run(stop, [&] { value.emplace(on_device()); });
-      return *std::move(value);
-    }
-  }
 
   /// Returns the rules that a query may use.
   Rules rules_of(const query::BoundQuery& query) const;
@@ -73,17 +44,17 @@ struct EngineState {
   /// Returns true if planning for this device considers paths on a GPU for certain, without starting its driver.
   bool uses_gpu_now(DeviceChoice device) const;
 
-  /// Returns the GPU that work of this thread goes to: the one that it has selected, or else the engine's first.
-  kernels::cuda::SelectedDevice gpu() const;
-
   /// Returns one of the engine's GPUs, with its limits.
   kernels::cuda::SelectedDevice gpu(std::size_t index) const;
 
   /// Returns the bytes of memory that queries may use on a GPU that exists. Asks the driver.
   double gpu_bytes(const kernels::cuda::SelectedDevice& device) const;
 
-  /// Returns the bytes that a query may take: the limit of its thread's account, or else the engine's.
+  /// Returns the bytes that a query may take: the engine's limit, as far as the machine has them.
   double max_bytes() const;
+
+  /// Returns the prices of the machine's profile, or else the built-in ones.
+  const planner::PriceList& price_list() const;
 
   EngineOptions options;
   const std::vector<int> gpus;  ///< by their numbers in the CUDA runtime; at least one
@@ -100,11 +71,6 @@ struct EngineState {
   mutable KeyCache device_key_cache{[this] { return max_device_key_bytes(); }};
 
  private:
-  /// Returns the role of a GPU in planning a query. Calls `pays` only while the driver has not been started.
-  GpuUse gpu_use(DeviceChoice device, const Rules& allowed, const std::function<bool()>& pays) const;
-  planner::Machine machine(bool with_cuda) const;
-  const planner::PriceList& price_list() const;
-
   /// Returns the bytes of the GPU's memory for kept keys: a quarter, or 0 if the engine keeps none.
   std::size_t max_device_key_bytes() const;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -34,7 +35,7 @@ struct Execution {
   Work work;
   std::optional<DeviceQueryState> device_state = std::nullopt;  ///< used if filters and keys are made on the device
   KeyShare share = {};                                          ///< keys over the rows that pass the condition
-  std::string* phase = nullptr;                                 ///< current operator, for the text of a TimeoutError
+  std::function<void(const char*)> enter = [](const char*) {};  ///< hears of each operator that begins
 
   const query::BoundQuery& query() const { return plan.query; }
   DeviceQueryState* device() { return device_state ? &*device_state : nullptr; }
@@ -47,7 +48,7 @@ kernels::TransferBytes transferred();
 /// device counts as transfer.
 template <class F>
 auto timed(Execution& execution, double& stage_ms, const Operator& op, const F& f) {
-  *execution.phase = name_of(op.kind);
+  execution.enter(name_of(op.kind).data());
   execution.context.kernel_context.check();
   const kernels::TransferBytes before = transferred();
   const double sent_before = execution.device_state ? execution.device_state->transfer_ms() : 0;

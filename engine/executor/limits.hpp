@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <new>
@@ -10,7 +11,6 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "engine/query/bound.hpp"
 #include "engine/runtime/timer.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/problem.hpp"
@@ -24,8 +24,6 @@ class Limits {
  public:
   /// Throws QueryError for a time limit below 1 ms.
   Limits(const Query& query, const RunOptions& options, Timer& timer);
-  /// The time limit is that of the options alone.
-  Limits(const query::BoundQuery& query, const RunOptions& options, Timer& timer);
   Limits(const Limits&) = delete;
   Limits& operator=(const Limits&) = delete;
 
@@ -38,28 +36,14 @@ class Limits {
   /// Returns the place of the query, for messages.
   const Location& location() const { return location_; }
 
+  /// Says what the query is at, for the text of a TimeoutError. `phase` is a literal. Threads that answer parts of the
+  /// query may all call it.
+  void enter(const char* phase) { phase_.store(phase, std::memory_order_relaxed); }
+
   /// Throws for a query that was stopped.
   [[noreturn]] void fail() const;
 
-  /// While it lives, the loops and readers of this thread hear the stop, and queries that are a part of the limited one
-  /// name their phases as its own.
-  class Scope {
-   public:
-    explicit Scope(Limits& limits);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    const std::stop_token stop_;
-    const StopScope heard_;
-    Limits* const before_;
-  };
-
  private:
-  Limits(std::string name, Location location, std::optional<std::chrono::milliseconds> timeout, std::stop_token caller,
-         Timer& timer);
-
   const std::string name_;  // of the query
   const Location location_;
   std::optional<std::chrono::milliseconds> timeout_;
@@ -67,10 +51,7 @@ class Limits {
   std::stop_source source_{std::nostopstate};
   std::optional<std::stop_callback<std::function<void()>>> forward_;
   std::optional<Timer::Alarm> alarm_;
-  std::string own_phase_;
-
- public:
-  std::string& phase;  ///< shared with the limits whose scope this thread is in, if there are some
+  std::atomic<const char*> phase_ = "waiting for the engine's threads";
 };
 
 /// Thrown when all rows together do not fit the memory of a GPU, or the limit on it; smaller parts may.
@@ -100,16 +81,13 @@ auto guarded(const Limits& limits, const F& f) {
   }
 }
 
-/// Calls f(options, limits) for a query or a bound query: whatever is a part of it gets the options without a time
-/// limit, and with a token that stops when the time of the whole query is over.
-template <class AnyQuery, class F>
-auto limited_as_a_whole(const AnyQuery& query, const RunOptions& options, Timer& timer, const F& f) {
+/// Calls f(limits), where the loops and readers of this thread hear the stop.
+template <class F>
+auto with_limits(const Query& query, const RunOptions& options, Timer& timer, const F& f) {
   Limits limits(query, options, timer);
-  const Limits::Scope scope(limits);
-  RunOptions part_options = options;
-  part_options.stop = limits.stop();
-  part_options.timeout.reset();
-  return guarded(limits, [&] { return f(part_options, limits); });
+  const std::stop_token stop = limits.stop();
+  const StopScope heard(stop);
+  return guarded(limits, [&] { return f(limits); });
 }
 
 }  // namespace skyrank::exec

@@ -9,6 +9,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/answer.hpp"
+#include "engine/executor/plan_whole.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
@@ -21,10 +22,10 @@ namespace skyrank::exec {
 namespace {
 
 /// Returns about how many bytes a query takes beside its table, as its plan expects.
-double expected_bytes(const EngineState& engine, const query::BoundQuery& query, const Table& table) {
+double expected_bytes(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
   const kernels::AccountScope uncounted(nullptr);
   const QueryMemory uncounted_columns;
-  PhysicalPlan planned = engine.plan(query, table);
+  PhysicalPlan planned = plan_whole(context, query, table);
   choose_paths(planned);
   double bytes = 0;
   for (const Operator* op : pipeline(planned)) bytes += predicted_bytes(*op);
@@ -42,9 +43,8 @@ std::string over_limit(const kernels::OverLimit& over, std::size_t before) {
 }
 
 /// Names the algorithms of a plan for `room` bytes, as far as they can be told before it runs. Throws planner::NoPath.
-std::string paths_for(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                      const RunOptions& run, double room) {
-  PhysicalPlan planned = engine.plan(query, table, run, room);
+std::string paths_for(const QueryContext& context, const query::BoundQuery& query, const Table& table, double room) {
+  PhysicalPlan planned = plan_whole(context, query, table, room);
   choose_paths(planned);
   std::string names = std::to_string(static_cast<int>(planned.strategy));
   for (const Operator* op : pipeline(planned)) names += op->path ? " " + op->path->algorithm : " -";
@@ -53,21 +53,20 @@ std::string paths_for(const EngineState& engine, const query::BoundQuery& query,
 
 /// Answers a query, by paths for ever less memory where those for more were refused: the planner's predictions are no
 /// promises, and a query must not fail within a limit because it would have been planned otherwise within a lower one.
-Result answer_by_any_path(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                          const RunOptions& run, Limits& limits) {
+Result answer_by_any_path(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
   try {
-    return answer(engine, query, table, run, limits);
+    return answer(context, query, table);
   } catch (const kernels::OverLimit& first) {
     kernels::OverLimit refused = first;  // of the most frugal path
     constexpr std::size_t kLowest = 1 << 10;
-    std::string tried = paths_for(engine, query, table, run, kAllMemory);
-    for (std::size_t bytes = engine.memory->limit() / 2; bytes > kLowest; bytes /= 2) {
+    std::string tried = paths_for(context, query, table, kAllMemory);
+    for (std::size_t bytes = context.engine.memory->limit() / 2; bytes > kLowest; bytes /= 2) {
       const auto room = static_cast<double>(bytes);
       try {
-        std::string paths = paths_for(engine, query, table, run, room);
+        std::string paths = paths_for(context, query, table, room);
         if (paths == tried) continue;
         tried = std::move(paths);
-        return answer(engine, query, table, run, limits, room);
+        return answer(context, query, table, room);
       } catch (const planner::NoPath&) {
         break;
       } catch (const kernels::OverLimit& over) {
@@ -85,23 +84,23 @@ std::string words_of_bytes(double bytes) {
   return format_number(std::ceil(bytes / (small ? 1e2 : 1e5)) / 10) + (small ? " kB" : " MB");
 }
 
-Result answer_within_limit(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                           const RunOptions& run, Limits& limits) {
+Result answer_within_limit(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
+  const EngineState& engine = context.engine;
   const std::size_t before = engine.memory->used();
   try {
     const kernels::AccountScope counted(engine.memory.get());
     try {
-      return answer_by_any_path(engine, query, table, run, limits);
+      return answer_by_any_path(context, query, table);
     } catch (const kernels::cuda::OutOfMemory&) {  // of the GPU, where kept keys must not stand in a query's way
       if (engine.device_key_cache.bytes() == 0) throw;
       engine.device_key_cache.drop_all();
     }
-    return answer_by_any_path(engine, query, table, run, limits);
+    return answer_by_any_path(context, query, table);
   } catch (const kernels::OverLimit& over) {
     throw ResourceError(over_limit(over, before), query.location);
   } catch (const std::bad_alloc&) {
     throw ResourceError("out of memory while answering the query, which is expected to need about " +
-                            words_of_bytes(expected_bytes(engine, query, table)) + " beside its table",
+                            words_of_bytes(expected_bytes(context, query, table)) + " beside its table",
                         query.location);
   }
 }

@@ -1,25 +1,31 @@
 #include "engine/executor/run_whole.hpp"
 
 #include "engine/executor/key_expressions.hpp"
-#include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
+#include "engine/executor/plan_whole.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/paths.hpp"
 #include "engine/plan/tree.hpp"
+#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
 namespace skyrank::exec {
 namespace {
 
 /// Plans a query on a thread of the engine.
-PlanNode planned_tree(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                      const RunOptions& options, Limits& limits) {
-  limits.phase = "planning";
-  check(options.stop);
-  const kernels::AccountScope counted(engine.memory.get());
-  PhysicalPlan plan = engine.plan(query, table, options);
+PlanNode planned_tree(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
+  context.limits.enter("planning");
+  check(context.stop());
+  const kernels::AccountScope counted(context.engine.memory.get());
+  PhysicalPlan plan = plan_whole(context, query, table);
   choose_paths(plan);
   return tree(plan);
+}
+
+/// Calls f on the engine's threads, and turns its errors into public ones: parts tell those of a GPU from others.
+template <class F>
+auto guarded_on_threads(const QueryContext& context, const F& f) {
+  return guarded(context.limits, [&] { return context.on_threads(f); });
 }
 
 }  // namespace
@@ -31,35 +37,25 @@ query::BoundQuery bind_to(const Query& query, const Table& schema) {
   return bound;
 }
 
-Result run_whole(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                 const RunOptions& options) {
-  return limited_as_a_whole(query, options, engine.timer, [&](const RunOptions& run, Limits& limits) {
-    return engine.on_threads(run.stop, [&] { return answer_within_limit(engine, query, table, run, limits); });
+Result run_whole(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
+  return guarded_on_threads(context, [&] { return answer_within_limit(context, query, table); });
+}
+
+PlanNode explain_whole(const QueryContext& context, const query::BoundQuery& query, const Table& table) {
+  return guarded_on_threads(context, [&] { return planned_tree(context, query, table); });
+}
+
+Result run_keyed(const QueryContext& context, const Query& query, const Table& table) {
+  return guarded_on_threads(context, [&] {
+    const KeyScope keyed(context.engine, query, table);
+    return answer_within_limit(context, bind_to(keyed.query(), keyed.table()), keyed.table());
   });
 }
 
-PlanNode explain_whole(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                       const RunOptions& options) {
-  return limited_as_a_whole(query, options, engine.timer, [&](const RunOptions& run, Limits& limits) {
-    return engine.on_threads(run.stop, [&] { return planned_tree(engine, query, table, run, limits); });
-  });
-}
-
-Result run_keyed(const EngineState& engine, const Query& query, const Table& table, const RunOptions& options) {
-  return limited_as_a_whole(query, options, engine.timer, [&](const RunOptions& run, Limits& limits) {
-    return engine.on_threads(run.stop, [&] {
-      const KeyScope keyed(engine, query, table);
-      return answer_within_limit(engine, bind_to(keyed.query(), keyed.table()), keyed.table(), run, limits);
-    });
-  });
-}
-
-PlanNode explain_keyed(const EngineState& engine, const Query& query, const Table& table, const RunOptions& options) {
-  return limited_as_a_whole(query, options, engine.timer, [&](const RunOptions& run, Limits& limits) {
-    return engine.on_threads(run.stop, [&] {
-      const KeyScope keyed(engine, query, table);
-      return planned_tree(engine, bind_to(keyed.query(), keyed.table()), keyed.table(), run, limits);
-    });
+PlanNode explain_keyed(const QueryContext& context, const Query& query, const Table& table) {
+  return guarded_on_threads(context, [&] {
+    const KeyScope keyed(context.engine, query, table);
+    return planned_tree(context, bind_to(keyed.query(), keyed.table()), keyed.table());
   });
 }
 

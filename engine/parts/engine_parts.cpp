@@ -6,12 +6,10 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/key_expressions.hpp"
-#include "engine/executor/limits.hpp"
-#include "engine/parts/gpus/by_gpus.hpp"
+#include "engine/executor/query_context.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
-#include "engine/parts/sources/by_parts.hpp"
+#include "engine/parts/run_query.hpp"
 #include "engine/parts/sources/checked_source.hpp"
-#include "engine/parts/sources/run_source.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
 #include "engine/parts/states/global_rows.hpp"
 #include "engine/parts/states/query_state.hpp"
@@ -41,11 +39,10 @@ Partial as_answer_of(const Query& query, const Partial& partial) {
 }
 
 /// Returns how the states of a query run over tables of a schema; `asked` is the query with columns as keys.
-exec::StateSteps steps_of(const exec::EngineState& state, const Query& asked, const Query& query, const Table& schema,
-                          const RunOptions& options) {
-  return {.engine = state,
+exec::StateSteps steps_of(const exec::QueryContext& context, const Query& asked, const Query& query,
+                          const Table& schema) {
+  return {.context = context,
           .query = query::bind(asked, query::schema_of(schema)),
-          .options = options,
           .run = exec::run_table,
           .fingerprint = fingerprint_of(query)};
 }
@@ -54,14 +51,14 @@ exec::StateSteps steps_of(const exec::EngineState& state, const Query& asked, co
 template <class F>
 auto with_states(const exec::EngineState& state, const Query& query, const std::vector<Partial>& partials,
                  const RunOptions& options, const F& f) {
-  return exec::limited_as_a_whole(query, options, state.timer, [&](const RunOptions& run, auto&) {
+  return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
     return exec::with_counted_copies(state, query.location(), [&] {
       const Query owner = query_of(partials, query);
       const exec::United all = exec::unite_checked(owner, partials);
       const Query named = exec::with_state_names(owner, all.state.columns);
       const query::BoundQuery bound = query::bind(named, query::schema_of(all.state.columns));
-      const exec::StateContext context{state, bound, run, exec::run_table};
-      return f(*exec::kind_of(context), all);
+      const exec::StateContext of_state{context, bound, exec::run_table};
+      return f(*exec::kind_of(of_state), all);
     });
   });
 }
@@ -92,11 +89,11 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
   if (const auto named = query::with_written_names(query, part)) {
     return as_answer_of(query::with_written_keys(query, part), partial(*named, part, first_row, options));
   }
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     exec::check_place(query.location(), part.num_rows(), first_row);
     query::refuse_unsupported(query, part.unsupported());
     const auto partial_of = [&](const Query& asked, const Table& table) {
-      return exec::partial_of(steps_of(*state_, asked, query, table, run), table, first_row);
+      return exec::partial_of(steps_of(context, asked, query, table), table, first_row);
     };
     if (!exec::has_key_expressions(query)) return partial_of(query, part);
     return exec::with_counted_copies(*state_, query.location(), [&] {
@@ -113,13 +110,13 @@ Partial Engine::partial(const Query& query, const Source& source, RowId first_ro
     return as_answer_of(query::with_written_keys(query, source.schema()), partial(*named, source, first_row, options));
   }
   const exec::CheckedSource part(source);
-  return exec::limited_as_a_whole(query, options, state_->timer, [&](const RunOptions& run, auto&) {
+  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     query.validate();
     exec::check_place(query.location(), num_rows(part), first_row);
     query::refuse_unsupported(query, part.schema().unsupported());
     const auto partial_of = [&] {
       return exec::with_keys(query, part, [&](const Query& asked, const Source& keyed) {
-        return exec::partial_of_source(steps_of(*state_, asked, query, keyed.schema(), run), keyed, first_row);
+        return exec::partial_of_source(steps_of(context, asked, query, keyed.schema()), keyed, first_row);
       });
     };
     return exec::with_global_rows(partial_of, [&](RowId row) { return first_row + row; });

@@ -16,6 +16,7 @@
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/kernel_path.hpp"
 #include "engine/plan/rules.hpp"
+#include "engine/plan/table_origin.hpp"
 #include "engine/plan/table_sample.hpp"
 #include "engine/query/bound.hpp"
 #include "planner/choose.hpp"
@@ -106,6 +107,7 @@ struct PhysicalPlan {
   /// Number of queries, this one included, that share the columns which this one copies to the device; 0: they are not
   /// kept.
   int sharing_queries = 0;
+  std::shared_ptr<const TableOrigin> origin = {};  ///< how the table came about; null: it is the caller's
 };
 
 /// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.

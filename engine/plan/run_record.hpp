@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ struct OperatorMetrics {
 /// The findings of a run of a plan; the plan itself does not change.
 class RunRecord {
  public:
-  explicit RunRecord(const PhysicalPlan& plan) : rules(plan.rules) {}
+  explicit RunRecord(const PhysicalPlan& plan) : rules(plan.rules), origin(plan.origin) {}
 
   /// Returns the metrics of an operator; empty before it runs.
   OperatorMetrics& of(const Operator& op) { return metrics_[{op.kind, op.step}]; }
@@ -39,8 +40,9 @@ class RunRecord {
     return found == metrics_.end() ? nullptr : &found->second;
   }
 
-  RuleLog rules;           ///< outcomes of the rules, those that only a run can know among them
-  bool fell_back = false;  ///< the guess behind the plan's strategy was wrong
+  RuleLog rules;                              ///< outcomes of the rules, those that only a run can know among them
+  bool fell_back = false;                     ///< the guess behind the plan's strategy was wrong
+  std::shared_ptr<const TableOrigin> origin;  ///< how the table came about; null: it is the caller's
 
  private:
   std::map<std::pair<OperatorKind, std::size_t>, OperatorMetrics> metrics_;

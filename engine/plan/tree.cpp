@@ -1,5 +1,6 @@
 #include "engine/plan/tree.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -41,17 +42,29 @@ void add_metrics(PlanNode& node, const OperatorMetrics& metrics) {
   if (metrics.path) add_path(node, *metrics.path);
 }
 
+void add_origin(PlanNode& scan, const TableOrigin& origin) {
+  if (!origin.scan.empty()) scan.detail = origin.scan;
+  scan.statistics.insert(scan.statistics.end(), origin.statistics.begin(), origin.statistics.end());
+  if (origin.parts) scan.children.push_back(*origin.parts);
+}
+
 PlanNode tree_of(const PhysicalPlan& plan, const RunRecord* record) {
+  const TableOrigin* const origin = (record != nullptr ? record->origin : plan.origin).get();
   PlanNode root;
   for (const Operator* op : pipeline(plan, record != nullptr && record->fell_back)) {
     PlanNode node = node_of(*op);
     if (op->path) add_path(node, *op->path);
     const OperatorMetrics* const metrics = record != nullptr ? record->find(*op) : nullptr;
     if (metrics != nullptr) add_metrics(node, *metrics);
-    if (op->kind != OperatorKind::scan) node.children.push_back(std::move(root));
+    if (op->kind != OperatorKind::scan) {
+      node.children.push_back(std::move(root));
+    } else if (origin != nullptr) {
+      add_origin(node, *origin);
+    }
     root = std::move(node);
   }
   root.rules = (record != nullptr ? record->rules : plan.rules).outcomes();
+  if (origin != nullptr) root.rules = with_decided(std::move(root.rules), origin->rules);
   return root;
 }
 
@@ -75,6 +88,14 @@ std::vector<const Operator*> pipeline(const PhysicalPlan& plan, bool fell_back) 
   add_if(operators.order);
   ops.push_back(&operators.gather);
   return ops;
+}
+
+std::vector<RuleOutcome> with_decided(std::vector<RuleOutcome> outcomes, const std::vector<RuleOutcome>& decided) {
+  for (const RuleOutcome& one : decided) {
+    const auto same = std::ranges::find(outcomes, one.rule, &RuleOutcome::rule);
+    if (same != outcomes.end()) *same = one;
+  }
+  return outcomes;
 }
 
 std::string_view name_of(OperatorKind kind) {

@@ -4,27 +4,18 @@
 
 #include <algorithm>
 
-#include "engine/stop.hpp"
-#include "kernels/common/memory.hpp"
-#include "kernels/common/transfers.hpp"
-#include "kernels/cuda/runtime/scope.hpp"
+#include "engine/runtime/thread_state.hpp"
 
 namespace skyrank::exec {
 
 void for_each_range(std::int64_t n, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (n <= 0) return;
-  const std::stop_token& stop = current_stop();
-  check(stop);
+  check(current_stop());
   if (n <= grain) return body(0, n);
-  kernels::MemoryAccount* const account = kernels::current_account();
-  const kernels::cuda::SelectedDevice device = kernels::cuda::selected_device();
-  kernels::TransferTally* const tally = kernels::current_tally();
+  const ThreadState caller = ThreadState::current();
   tbb::parallel_for(std::int64_t{0}, (n + grain - 1) / grain, [&](std::int64_t range) {
-    const StopScope stops(stop);
-    const kernels::AccountScope counted(account);
-    const kernels::cuda::DeviceScope on_device(device);
-    const kernels::TallyScope tallied(tally);
-    check(stop);
+    const ThreadScope as_caller(caller);
+    check(caller.stop);
     body(range * grain, std::min(n, (range + 1) * grain));
   });
 }

@@ -23,10 +23,12 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
+#include "engine/executor/plan_whole.hpp"
 #include "engine/executor/run_whole.hpp"
-#include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
+#include "engine/parts/gpus/spread.hpp"
 #include "engine/parts/gpus/team.hpp"
+#include "engine/parts/run_query.hpp"
 #include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/semantics/expect_equal.hpp"
@@ -39,10 +41,22 @@ namespace {
 /// Before the first call to the emulator.
 [[maybe_unused]] const int two_devices = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
 
-/// Answers a query in parts, whatever the planner thinks of them.
+/// Answers a query in the parts of a plan, whatever the planner thinks of them.
 Result run_in_parts(const exec::EngineState& state, const Query& query, const Table& table, const RunOptions& options,
-                    const exec::GpuParts& parts) {
-  return exec::run_in_parts(state, exec::bind_to(query, table), table, options, parts);
+                    exec::QueryPlan plan) {
+  return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
+    plan.query = exec::bind_to(query, table);
+    return exec::run_plan(context, plan, {.table = &table});
+  });
+}
+
+/// Returns a plan with a share of a table for each GPU of an engine.
+exec::QueryPlan in_shares(exec::Division division, const exec::EngineState& state, const Table& table) {
+  return {.query = {},
+          .division = division,
+          .otherwise = exec::Division::shares,
+          .reason = "a test",
+          .parts = exec::split_over_gpus(state, table)};
 }
 
 constexpr std::size_t kManyRows = tests::kEmulated ? 3000 : 1'000'000;
@@ -176,13 +190,16 @@ TEST_F(PartsOnGpu, RandomQueriesInParts) {
   for (std::uint64_t seed = 0; seed < (tests::kEmulated ? 16 : 400) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random = random_case(seed);
-    if (exec::has_key_expressions(random.query)) continue;  // whose tables are not divided (plan_gpu_parts)
+    if (exec::has_key_expressions(random.query)) continue;  // whose tables are not divided (engine.cpp)
     if (random.table.num_rows() < 2) continue;              // the same
     if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
     Result expected;
     const std::string error = message_of([&] { expected = on_cpu().run(random.query, random.table); });
     Result found;
-    const exec::GpuParts parts{std::nullopt, static_cast<std::int64_t>(64 + 64 * (seed % 3)), "a test"};
+    const exec::QueryPlan parts{.query = {},
+                                .division = exec::Division::turns,
+                                .reason = "a test",
+                                .rows_at_a_time = static_cast<std::int64_t>(64 + 64 * (seed % 3))};
     const std::string message = message_of([&] { found = run_in_parts(state, random.query, random.table, {}, parts); });
     if (message.find("no skyline algorithm fits") != std::string::npos) continue;  // of the CPU alone
     EXPECT_EQ(message, error);
@@ -239,7 +256,7 @@ TEST_F(PartsOnTwoGpus, SharesAreAnsweredAsOnTheCpu) {
   const Engine other = on_gpus({1});
   const Table pinned = gpus.pin(table);
   const exec::EngineState state({.threads = 2, .device = DeviceChoice::cuda, .devices = {0, 1}});
-  const exec::GpuParts halves{exec::split_over_gpus(state, table), 0, "a test"};
+  const exec::QueryPlan halves = in_shares(exec::Division::shares, state, table);
   int in_shares = 0;
   for (const Query& query : all_kinds()) {
     SCOPED_TRACE(to_sql(query));
@@ -349,7 +366,7 @@ TEST_F(Teams, FindTheSkylineOfTheCpu) {
     // Few rows leave one share empty.
     for (const std::size_t rows : {std::size_t{50}, tests::kEmulated ? std::size_t{300} : kFewRows}) {
       const Table table = team_table(spread, rows, seed++);
-      const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+      const exec::QueryPlan parts = in_shares(exec::Division::team, team, table);
       const std::vector<Query> queries = team_queries();
       // The emulator takes two of them in turn.
       const std::size_t taken = tests::kEmulated ? 2 : queries.size();
@@ -367,7 +384,7 @@ TEST_F(Teams, FindTheSkylineOfTheCpu) {
 TEST_F(Teams, CountTheirWorkAndTransfers) {
   const exec::EngineState team = state();
   const Table table = team_table(Spread::opposed, kFewRows, 5);
-  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const exec::QueryPlan parts = in_shares(exec::Division::team, team, table);
   const Query query = team_queries().front();
   const Result found = run_in_parts(team, query, table, {.count_work = true}, parts);
   EXPECT_EQ(found.rows, on_cpu().run(query, table).rows);
@@ -380,7 +397,7 @@ TEST_F(Teams, WhatTheyCannotDoIsAnsweredInParts) {
   const Table table = some_table(kFewRows);
   const Query ranks = Query::from("t").prefer({low("city"), low("price"), high("stars")});
   const exec::EngineState team = state();
-  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const exec::QueryPlan parts = in_shares(exec::Division::team, team, table);
   const Result found = run_in_parts(team, ranks, table, {}, parts);
   expect_equal(found, on_cpu().run(ranks, table));
   EXPECT_THAT(to_string(found.plan), testing::HasSubstr("not as a team: the host makes some of the keys"));
@@ -398,7 +415,7 @@ TEST_F(Teams, TooLittleMemoryIsAnsweredInParts) {
   const exec::EngineState team = state(kRoom);
   const Table table = team_table(Spread::opposed, kManyRows, 3);
   const Query query = Query::from("t").prefer({low("a"), low("b"), high("d")});
-  const exec::GpuParts parts{exec::split_over_gpus(team, table), 0, "a test", true};
+  const exec::QueryPlan parts = in_shares(exec::Division::team, team, table);
   const Result found = run_in_parts(team, query, table, {}, parts);
   expect_equal(found, on_cpu().run(query, table));
   EXPECT_THAT(to_string(found.plan), testing::HasSubstr("not as a team: a GPU has too little memory"));
@@ -408,7 +425,9 @@ TEST_F(Teams, ThePlanSaysWhyThereIsNone) {
   const exec::EngineState team = state();
   const Table table = some_table(kFewRows);
   const auto why = [&](const Query& query) {
-    return exec::why_no_team(team.plan(exec::bind_to(query, table), table)).value_or("a team");
+    return exec::with_context(team, query, {}, [&](const exec::QueryContext& context) {
+      return exec::why_no_team(exec::plan_whole(context, exec::bind_to(query, table), table)).value_or("a team");
+    });
   };
   const auto three = [] { return Query::from("t").prefer({low("price"), high("stars"), low("weight")}); };
   EXPECT_EQ(why(three()), "a team");

@@ -75,10 +75,11 @@ std::shared_ptr<const Source> source() {
 }
 
 double statistic(const PlanNode& plan, const std::string& name) {
-  const PlanNode* node = &plan;
-  while (!node->children.empty()) node = &node->children.front();
-  for (const auto& [key, value] : node->statistics) {
-    if (key == name) return value;
+  for (const PlanNode* node = &plan;; node = &node->children.front()) {
+    for (const auto& [key, value] : node->statistics) {
+      if (key == name) return value;
+    }
+    if (node->children.empty()) break;
   }
   ADD_FAILURE() << "no statistic " << name;
   return 0;

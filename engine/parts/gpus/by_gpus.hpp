@@ -3,24 +3,17 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/plan.hpp>
 
-#include "engine/executor/engine_state.hpp"
-#include "engine/parts/gpus/plan_parts.hpp"
-#include "engine/query/bound.hpp"
+#include "engine/executor/query_context.hpp"
+#include "engine/plan/query_plan.hpp"
 
-// Queries over tables, as a whole or in parts on GPUs: their partial answers, found by one thread for each GPU, and
-// merged.
+// Queries over tables in parts on GPUs: their partial answers, found by one thread for each GPU, and merged.
 namespace skyrank::exec {
 
-/// Answers a query over a table. Throws what Engine::run throws.
-Result run_table(const EngineState& state, const query::BoundQuery& query, const Table& table,
-                 const RunOptions& options);
+/// Answers a query over a table of two rows or more by the plan's turns, shares or team. Throws what Engine::run
+/// throws.
+Result answer_by_gpus(const QueryContext& context, const QueryPlan& plan, const Table& table);
 
-/// The same in parts of a table of two rows or more, whatever the planner thinks of them.
-Result run_in_parts(const EngineState& state, const query::BoundQuery& query, const Table& table,
-                    const RunOptions& options, const GpuParts& parts);
-
-/// The plan of `run_table`, without running it.
-PlanNode explain_table(const EngineState& state, const query::BoundQuery& query, const Table& table,
-                       const RunOptions& options);
+/// Describes the same, without running it.
+PlanNode plan_of_gpus(const QueryContext& context, const QueryPlan& plan, const Table& table);
 
 }  // namespace skyrank::exec

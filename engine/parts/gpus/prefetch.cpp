@@ -5,7 +5,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/parts/gpus/row_range.hpp"
-#include "engine/stop.hpp"
+#include "engine/runtime/thread_state.hpp"
 
 namespace skyrank::exec {
 
@@ -20,10 +20,9 @@ Prefetch::Prefetch(const TurnPart& part, const std::vector<int>& columns, const 
   for (const int column : columns) {
     if (auto resident = pinned_here(part.table.column(column).data())) wanted.push_back(std::move(resident));
   }
-  const auto copy = [wanted = std::move(wanted), device, &tally, stop] {
-    const kernels::cuda::DeviceScope on_its_device(device);
-    const kernels::TallyScope tallied(&tally);
-    const StopScope stops(stop);
+  const ThreadState copying{stop, nullptr, device, &tally};
+  const auto copy = [wanted = std::move(wanted), copying] {
+    const ThreadScope scope(copying);
     double ms = 0;
     try {
       for (const auto& resident : wanted) {

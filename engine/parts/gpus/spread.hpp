@@ -6,15 +6,10 @@
 #include <skyrank/table.hpp>
 
 #include "engine/executor/engine_state.hpp"
+#include "engine/plan/query_plan.hpp"
 
 // Tables whose rows lie on several GPUs: each has an equal share of consecutive rows.
 namespace skyrank::exec {
-
-/// A table's rows, part by part.
-struct TableParts {
-  std::vector<Table> tables;  ///< views of consecutive rows, from row 0 to the last
-  std::vector<int> devices;   ///< GPU of each part, by its number in the CUDA runtime
-};
 
 /// Splits a table into an equal share of rows for each GPU of the engine. Equal calls give the same views, with what
 /// queries have found in them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "engine/device/device_query_state.hpp"
 #include "engine/executor/execution.hpp"
+#include "engine/executor/plan_whole.hpp"
 #include "engine/executor/stages.hpp"
 #include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
@@ -19,7 +21,7 @@
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
-#include "engine/stop.hpp"
+#include "engine/runtime/thread_state.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
@@ -126,15 +128,12 @@ class Team {
 
   /// Calls f for each GPU, side by side.
   void on_all(const std::function<void(std::size_t)>& f) {
-    kernels::MemoryAccount* const account = kernels::current_account();
-    kernels::TransferTally* const tally = kernels::current_tally();
+    const ThreadState caller = ThreadState::current();
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
     FirstFailure failure;
     LaneThreads::of_process().run(members_.size(), [&] {
-      const kernels::AccountScope counted(account);
-      const kernels::TallyScope tallied(tally);
-      const StopScope stops(context_.stop);
+      const ThreadScope as_caller(caller);
       for (std::size_t i = next++; i < members_.size(); i = next++) {
         const DeviceScope on_device(members_[i].device);
         try {
@@ -179,40 +178,52 @@ PathDescription path_of(std::size_t gpus, std::int64_t rows, std::int64_t compar
   return path;
 }
 
-/// Runs a query whose skyline the team finds. Returns nothing where it cannot.
-std::optional<Result> run_team(Execution& execution, const EngineState& state, const Table& table,
-                               const TableParts& shares, TeamAnswer& answer) {
-  const Operators& operators = execution.plan.operators;
-  const std::int64_t n = table.num_rows();
-  execution.record.of(operators.scan).rows = n;
-  Stopwatch watch;
-  const bool keeps_columns = state.options.share_columns && execution.record.rules.rules().has(Rule::device_columns);
-  Team team(state, execution, shares, keeps_columns);
-  const bool made =
-      timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] { return team.make_keys(); });
-  if (!made) {
-    answer.why_not = "the host makes some of the keys";
-    return std::nullopt;
+/// A team that answers one query.
+class TeamRun {
+ public:
+  TeamRun(const QueryContext& context, const Table& table, const TableParts& shares,
+          const std::function<TableOrigin(const TeamRecord&)>& origin)
+      : context_(context), table_(table), shares_(shares), origin_(origin) {}
+
+  /// Returns nothing where the host makes some of the keys.
+  std::optional<Result> run(Execution& execution) {
+    const Operators& operators = execution.plan.operators;
+    const std::int64_t n = table_.num_rows();
+    execution.record.of(operators.scan).rows = n;
+    Stopwatch watch;
+    const bool keeps_columns =
+        context_.engine.options.share_columns && execution.record.rules.rules().has(Rule::device_columns);
+    Team team(context_.engine, execution, shares_, keeps_columns);
+    const bool made =
+        timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] { return team.make_keys(); });
+    if (!made) return std::nullopt;
+    execution.record.of(*operators.skyline_keys).rows = n;
+    const Operator& skyline = operators.skyline.front();
+    Vector<RowId> rows = timed(execution, execution.timing.compute_ms, skyline, [&] { return team.find(); });
+    TeamRecord done{static_cast<std::int64_t>(team.compared()), watch.lap(), {}};
+    Report report;
+    report.rows = static_cast<std::int64_t>(rows.size());
+    report.work = team.work();
+    book(execution, skyline, report);
+    execution.record.of(skyline).path = path_of(shares_.tables.size(), n, done.compared);
+    const SourceTable source{table_, {}, false};
+    const Candidates candidates{RowSet::listed(std::move(rows)), one_segment(report.rows)};
+    Result result = gather(execution, source, candidates, rank(execution, source, candidates));
+    const kernels::TransferBytes bytes = transferred();
+    result.transferred = done.transferred = {bytes.to_device, bytes.from_device};
+    execution.record.origin = std::make_shared<const TableOrigin>(origin_(done));
+    result.plan = tree(execution.plan, execution.record);
+    result.work = execution.work;
+    result.timing = execution.timing;
+    return result;
   }
-  execution.record.of(*operators.skyline_keys).rows = n;
-  const Operator& skyline = operators.skyline.front();
-  Vector<RowId> rows = timed(execution, execution.timing.compute_ms, skyline, [&] { return team.find(); });
-  answer.ms = watch.lap();
-  answer.compared = static_cast<std::int64_t>(team.compared());
-  Report report;
-  report.rows = static_cast<std::int64_t>(rows.size());
-  report.work = team.work();
-  book(execution, skyline, report);
-  execution.record.of(skyline).path = path_of(shares.tables.size(), n, answer.compared);
-  const SourceTable source{table, {}, false};
-  const std::int64_t count = report.rows;
-  const Candidates candidates{RowSet::listed(std::move(rows)), one_segment(count)};
-  Result result = gather(execution, source, candidates, rank(execution, source, candidates));
-  result.plan = tree(execution.plan, execution.record);
-  result.work = execution.work;
-  result.timing = execution.timing;
-  return result;
-}
+
+ private:
+  const QueryContext& context_;
+  const Table& table_;
+  const TableParts& shares_;
+  const std::function<TableOrigin(const TeamRecord&)>& origin_;
+};
 
 }  // namespace
 
@@ -234,34 +245,28 @@ std::optional<std::string> why_no_team(const PhysicalPlan& plan) {
   return std::nullopt;
 }
 
-TeamAnswer answer_as_team(const EngineState& state, const query::BoundQuery& host_query, const Table& table,
-                          const RunOptions& options, const TableParts& shares, Limits& limits) {
-  TeamAnswer answer;
-  const std::stop_token stop = limits.stop();
+TeamAnswer answer_as_team(const QueryContext& context, const query::BoundQuery& host_query, const Table& table,
+                          const TableParts& shares, const std::function<TableOrigin(const TeamRecord&)>& origin) {
   const auto run = [&] {
-    const DeviceScope on_device(state.gpu(0));
-    const StopScope stops(stop);
-    const kernels::AccountScope counted(state.memory.get());
+    const kernels::AccountScope counted(context.engine.memory.get());
     const QueryMemory columns;
     kernels::TransferTally tally;
     const kernels::TallyScope tallied(&tally);
     Stopwatch watch;
-    limits.phase = "planning";
-    PhysicalPlan planned = state.plan(host_query, table, options);
-    Execution execution(std::move(planned), options.count_work, stop);
-    execution.phase = &limits.phase;
+    context.limits.enter("planning");
+    PhysicalPlan planned = plan_whole(context, host_query, table);
+    Execution execution(std::move(planned), context.count_work, context.stop());
+    execution.enter = [&](const char* phase) { context.limits.enter(phase); };
     execution.timing.bind_ms = watch.lap();
-    answer.result = run_team(execution, state, table, shares, answer);
-    if (answer.result) answer.result->transferred = {tally.bytes().to_device, tally.bytes().from_device};
+    return TeamRun(context, table, shares, origin).run(execution);
   };
   try {
-    state.admission.run(stop, run);
+    return {context.on_threads(run), "the host makes some of the keys"};
   } catch (const kernels::cuda::OutOfMemory&) {
-    answer.why_not = "a GPU has too little memory for the rows of all";
+    return {std::nullopt, "a GPU has too little memory for the rows of all"};
   } catch (const kernels::OverLimit&) {
-    answer.why_not = "the engine's limit of memory is reached";
+    return {std::nullopt, "the engine's limit of memory is reached"};
   }
-  return answer;
 }
 
 }  // namespace skyrank::exec

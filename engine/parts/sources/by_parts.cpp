@@ -15,7 +15,6 @@
 #include "engine/parts/states/spilled_groups.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -27,10 +26,9 @@ class PartsRun {
   PartsRun(StateSteps steps, const Source& source, const std::vector<int>& columns,
            const std::vector<std::size_t>& units, RowId first_row, std::size_t room)
       : steps_(std::move(steps)),
-        state_(steps_.engine),
+        state_(steps_.context.engine),
         source_(source),
         columns_(columns),
-        options_(steps_.options),
         units_(state_, steps_.query.location, source, columns, first_row),
         room_(room),
         threads_(units_.threads(units, room)),
@@ -45,26 +43,30 @@ class PartsRun {
     return *this;
   }
 
+  /// The plan of what follows the parts shows them as `origin` says.
+  PartsRun& shown_as(const OriginOfParts& origin) {
+    origin_ = &origin;
+    return *this;
+  }
+
   /// Returns the state of all rows.
   QueryState& run() {
     share_out(threads_, pending_, [this](std::size_t unit) { answer_unit(unit); });
     return seen_;
   }
 
-  PartsAnswer answer() {
-    PartsAnswer answer;
+  Result answer() {
     Stopwatch watch;
     run();
-    answer.bytes = bytes_;
-    answer.read_ms = watch.lap();
-    answer.result = finalize();
-    if (spilled_) answer.spilled = Spilled{spilled_->bytes(), spilled_->partitions()};
-    return answer;
+    const double read_ms = watch.lap();
+    Result result = finalize();
+    result.timing.read_ms = read_ms;
+    return result;
   }
 
   /// The same where the first units, one for each thread, leave so few rows that combining them costs less than reading
   /// whole columns; nothing elsewhere.
-  std::optional<PartsAnswer> answer_of_few() {
+  std::optional<Result> answer_of_few() {
     const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(std::min(threads_, pending_.size()));
     const std::vector<std::size_t> first(pending_.begin(), end);
     pending_.erase(pending_.begin(), end);
@@ -74,21 +76,28 @@ class PartsRun {
     keys_of_few_ = nullptr;
     if (has_many_ || are_many(seen_.num_rows(), rows_of(source_, first))) return std::nullopt;
     const double ms = watch.lap();
-    PartsAnswer all = answer();
-    all.read_ms += ms;
-    return all;
+    Result result = answer();
+    result.timing.read_ms += ms;
+    return result;
   }
 
  private:
   Result finalize() {
     if (!is_spilling()) {
       try {
-        return seen_.finalize();
+        return seen_.finalize(origin());
       } catch (const ResourceError&) {
         if (!spills_from(0)) throw;
       }
     }
-    return spilled_->finalize();
+    return spilled_->finalize(origin());
+  }
+
+  /// Returns how the rows of the state came about, once all units are in it.
+  std::shared_ptr<const TableOrigin> origin() const {
+    ReadOfParts read{bytes_, std::nullopt};
+    if (spilled_) read.spilled = Spilled{spilled_->bytes(), spilled_->partitions()};
+    return (*origin_)(read);
   }
 
   /// Reads a unit and takes it in, as a whole or, where it throws, not at all.
@@ -121,10 +130,7 @@ class PartsRun {
   void take_unit(std::size_t unit) {
     SourceCharge charge = units_.charge_unit(unit);
     SourceRows read;
-    state_.admission.run(options_.stop, [&] {
-      const StopScope heard(options_.stop);
-      read = source_.read(std::span(&unit, 1), columns_);
-    });
+    steps_.context.on_threads([&] { read = source_.read(std::span(&unit, 1), columns_); });
     charge.finish_reading();
     if (keys_of_few_ != nullptr && has_many_entries(read.table)) {
       has_many_ = true;
@@ -167,7 +173,7 @@ class PartsRun {
     const std::vector<Partial>& partials = seen_.partials();
     const auto rows_of = [](const Partial& partial) { return partial.rows().size(); };
     auto spilled =
-        std::make_unique<SpilledGroups>(state_, steps_, rows_, *std::ranges::max_element(partials, {}, rows_of), room_);
+        std::make_unique<SpilledGroups>(steps_, rows_, *std::ranges::max_element(partials, {}, rows_of), room_);
     for (const Partial& partial : partials) spilled->sink(partial);
     spilled_ = std::move(spilled);
     seen_.clear();
@@ -183,13 +189,13 @@ class PartsRun {
   const EngineState& state_;
   const Source& source_;
   const std::vector<int>& columns_;
-  const RunOptions& options_;
   const QueryUnits units_;
   const std::size_t room_;  // bytes by which it is decided what to keep in memory
   const std::size_t threads_;
   std::vector<std::size_t> pending_;  // units that are not answered
   const std::int64_t rows_;           // of all units
   bool may_spill_ = false;
+  const OriginOfParts* origin_ = nullptr;
   const std::vector<int>* keys_of_few_ = nullptr;  // while a unit is asked for that has few groups
   std::atomic<bool> has_many_ = false;             // it has not
 
@@ -201,21 +207,22 @@ class PartsRun {
 
 }  // namespace
 
-PartsAnswer answer_by_parts(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
-                            const std::vector<std::size_t>& units, std::size_t room) {
-  return PartsRun(steps, source, columns, units, 0, room).with_spilling().answer();
+Result answer_by_parts(const StateSteps& steps, const Source& source, const QueryPlan& plan,
+                       const OriginOfParts& origin) {
+  return PartsRun(steps, source, plan.columns, plan.units, 0, plan.room).with_spilling().shown_as(origin).answer();
 }
 
-std::optional<PartsAnswer> answer_of_few_groups(const StateSteps& steps, const Source& source,
-                                                const std::vector<int>& columns,
-                                                const std::vector<std::size_t>& units) {
-  return PartsRun(steps, source, columns, units, 0, steps.engine.memory->limit()).with_spilling().answer_of_few();
+std::optional<Result> answer_of_few_groups(const StateSteps& steps, const Source& source, const QueryPlan& plan,
+                                           const OriginOfParts& origin) {
+  const std::size_t room = steps.context.engine.memory->limit();
+  return PartsRun(steps, source, plan.columns, plan.units, 0, room).with_spilling().shown_as(origin).answer_of_few();
 }
 
 Partial partial_by_units(const StateSteps& steps, const Source& source, const std::vector<int>& columns,
                          const std::vector<std::size_t>& units, RowId first_row) {
   if (units.empty()) return partial_of(steps, source.schema(), first_row);
-  return PartsRun(steps, source, columns, units, first_row, steps.engine.memory->limit()).run().partial().value();
+  const std::size_t room = steps.context.engine.memory->limit();
+  return PartsRun(steps, source, columns, units, first_row, room).run().partial().value();
 }
 
 }  // namespace skyrank::exec

@@ -134,7 +134,7 @@ class UnitsRun {
         source_(source),
         steps_(query.steps),
         unrecorded_steps_(query.steps),
-        units_(steps_.engine, bound_.location, source, query.columns),
+        units_(steps_.context.engine, bound_.location, source, query.columns),
         orders_(orders_of(bound_, source.schema())),
         leaves_out_rows_(!orders_.empty() && may_leave_out_rows(bound_)),
         corners_(leaves_out_rows_ ? corners_of_units(source, orders_) : std::nullopt),
@@ -179,7 +179,7 @@ class UnitsRun {
     }
     by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
     const Table table(std::move(corners));
-    const Result ranked = run_whole(steps_.engine, bind_to(by_best, table), table, {});
+    const Result ranked = run_whole(steps_.context, bind_to(by_best, table), table);
     for (std::size_t i = 0; i < ranked.rows.size(); ++i) places[static_cast<std::size_t>(ranked.rows[i])] += i;
   }
 

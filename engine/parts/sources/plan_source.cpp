@@ -29,7 +29,7 @@ std::vector<int> columns_of_selection(BoundQuery query) {
   return query::columns_read(query);
 }
 
-void plan_columns(SourcePlan& plan) {
+void plan_columns(QueryPlan& plan, const Source& source) {
   plan.columns = query::columns_read(plan.query);
   if (!plan.rules.rules().has(Rule::late_columns)) return;
   if (plan.query.group || !has_few_rows(plan.query)) {
@@ -37,10 +37,13 @@ void plan_columns(SourcePlan& plan) {
   }
   const std::vector<int> all = std::exchange(plan.columns, columns_of_selection(plan.query));
   std::ranges::set_difference(all, plan.columns, std::back_inserter(plan.late));
-  if (plan.late.empty()) plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
+  if (plan.late.empty()) {
+    return plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
+  }
+  plan.rules.applied(Rule::late_columns, names_of(source, plan.late) + " read for the rows of the answer");
 }
 
-void plan_units(SourcePlan& plan, const Source& source) {
+void plan_units(QueryPlan& plan, const Source& source) {
   plan.units = all_units(source);
   if (!plan.query.condition || !plan.rules.rules().has(Rule::unit_pruning)) return;
   UnitsToRead pruned = UnitPruner(source).units_with(*plan.query.condition);
@@ -68,10 +71,26 @@ bool has_narrow_range(const Source& source, int column, std::size_t unit) {
          width < source.units()[unit].rows / kRowsOfGroup;
 }
 
+/// Returns true if partial answers of units may be merged.
+bool may_use_parts(const QueryPlan& plan) { return plan.units.size() > 1 && plan.rules.rules().has(Rule::by_units); }
+
+/// Plans partial answers, which have all columns, of as many units at a time as fit `room` bytes.
+void divide_by_memory(QueryPlan& plan, std::size_t room) {
+  plan.division = Division::memory;
+  plan.room = room;
+  plan.reason = "partial answers, as whole columns do not fit the limit of memory";
+  if (may_spill_groups(plan.query)) plan.reason += "; groups that do not fit it either go to a temporary file";
+  plan.rules.applied(Rule::by_units, words_of_units(plan.units.size()) + ": " + plan.reason);
+  if (plan.late.empty()) return;
+  plan.late.clear();
+  plan.columns = query::columns_read(plan.query);
+  plan.rules.left_out(Rule::late_columns, "partial answers have all columns");
+}
+
 /// Returns true if whole columns, or the groups of their rows, may not fit the limit of memory, but partial answers of
 /// units may.
-bool needs_parts(const EngineState& engine, const SourcePlan& plan, const Source& source) {
-  if (!plan.may_use_parts()) return false;
+bool needs_parts(const EngineState& engine, const QueryPlan& plan, const Source& source) {
+  if (!may_use_parts(plan)) return false;
   constexpr std::size_t kBytesToGroup = 32;  // a row, where no two are in one group
   const auto rows = static_cast<UInt128>(may_spill_groups(plan.query) ? rows_of(source, plan.units) : 0);
   const std::size_t groups = saturated_bytes(kBytesToGroup * rows);
@@ -80,11 +99,11 @@ bool needs_parts(const EngineState& engine, const SourcePlan& plan, const Source
 
 /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
 /// read: strings, of which whole columns would have to unite the dictionaries, and integers of a narrow range.
-bool may_have_few_groups(const SourcePlan& plan, const Source& source) {
+bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
   constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
   const BoundQuery& query = plan.query;
   const bool plain = !query.condition && !query.at_least && query.path.algorithms.empty() && plan.late.empty();
-  if (!plain || !plan.may_use_parts() || (!query.group && !has_few_rows(query))) return false;
+  if (!plain || !may_use_parts(plan) || (!query.group && !has_few_rows(query))) return false;
   if (rows_of(source, plan.units) < kMinRowsOfUnit * std::ssize(plan.units)) return false;
   const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;
   const auto is_narrow = [&](int column) { return has_narrow_range(source, column, plan.units.front()); };
@@ -92,7 +111,7 @@ bool may_have_few_groups(const SourcePlan& plan, const Source& source) {
                               std::ranges::all_of(columns, is_narrow));
 }
 
-bool may_answer_units(const EngineState& engine, SourcePlan& plan, const Source& source) {
+bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source) {
   if (!plan.rules.rules().has(Rule::by_units)) return false;
   if (const auto reason = reason_against_units(engine, plan.query, source, plan.units)) {
     plan.rules.left_out(Rule::by_units, *reason);
@@ -101,56 +120,64 @@ bool may_answer_units(const EngineState& engine, SourcePlan& plan, const Source&
   return true;
 }
 
-/// Returns the way of a query that looks at all rows together.
-SourceWay way_of_all(const EngineState& engine, const SourcePlan& plan, const Source& source) {
-  return needs_parts(engine, plan, source) ? SourceWay::parts : SourceWay::whole;
+/// Returns the division of a query that looks at all rows together.
+Division division_of_all(const EngineState& engine, const QueryPlan& plan, const Source& source) {
+  return needs_parts(engine, plan, source) ? Division::memory : Division::whole;
 }
 
 }  // namespace
 
-bool SourcePlan::may_use_parts() const { return units.size() > 1 && rules.rules().has(Rule::by_units); }
-
-bool SourcePlan::leaves_out_rows(const Source& source) const {
-  return !late.empty() || units.size() < source.units().size() || way == SourceWay::units;
+bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
+  return !plan.late.empty() || plan.units.size() < source.units().size() || plan.division == Division::units;
 }
 
-SourcePlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source) {
-  SourcePlan plan{.query = query, .columns = {}, .late = {}, .units = {}, .rules = RuleLog(engine.rules_of(query))};
-  plan_columns(plan);
+QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source) {
+  QueryPlan plan{.query = query, .rules = RuleLog(engine.rules_of(query))};
+  plan_columns(plan, source);
   plan_units(plan, source);
-  plan.way = plan.otherwise = way_of_all(engine, plan, source);
+  plan.otherwise = division_of_all(engine, plan, source);
   if (may_answer_units(engine, plan, source)) {
-    plan.way = SourceWay::units;
-    plan.rules.applied(Rule::by_units, "units may leave far fewer rows than they have");
-  } else if (plan.way == SourceWay::parts) {
-    read_all_columns(plan);
-    plan.rules.applied(Rule::by_units, reason_for_parts(query));
+    plan.division = Division::units;
+    plan.reason = "units may leave far fewer rows than they have";
+    plan.rules.applied(Rule::by_units, plan.reason);
+  } else if (plan.otherwise == Division::memory) {
+    divide_by_memory(plan, engine.memory->limit());
   } else if (may_have_few_groups(plan, source)) {
-    plan.way = SourceWay::few_groups;
-    plan.rules.applied(Rule::by_units, kFewGroups);
+    plan.division = Division::few_groups;
+    plan.reason = "partial answers, as groups are few";
+    plan.rules.applied(Rule::by_units, words_of_units(plan.units.size()) + ": " + plan.reason);
   }
   return plan;
 }
 
-SourcePlan plan_all_rows(const EngineState& engine, const SourcePlan& plan, const Source& source,
-                         const std::string& why) {
-  SourcePlan all{.query = plan.query,
-                 .columns = query::columns_read(plan.query),
-                 .late = {},
-                 .units = all_units(source),
-                 .rules = plan.rules};
+QueryPlan plan_otherwise(const EngineState& engine, const QueryPlan& plan, const std::string& why) {
+  QueryPlan other = plan;
+  other.rules.left_out(Rule::by_units, "did not help: " + why);
+  other.division = Division::whole;
+  if (plan.otherwise == Division::memory) divide_by_memory(other, engine.memory->limit());
+  return other;
+}
+
+QueryPlan plan_all_rows(const EngineState& engine, const QueryPlan& plan, const Source& source,
+                        const std::string& why) {
+  QueryPlan all{.query = plan.query, .rules = plan.rules};
+  all.columns = query::columns_read(plan.query);
+  all.units = all_units(source);
   for (const Rule rule : kRulesOfSources) {
     if (all.rules.rules().has(rule)) all.rules.left_out(rule, "did not help: " + why);
   }
-  all.way = all.otherwise = way_of_all(engine, all, source);
+  if (division_of_all(engine, all, source) == Division::memory) divide_by_memory(all, engine.memory->limit());
   return all;
 }
 
-void read_all_columns(SourcePlan& plan) {
-  if (plan.late.empty()) return;
-  plan.late.clear();
-  plan.columns = query::columns_read(plan.query);
-  plan.rules.left_out(Rule::late_columns, "partial answers have all columns");
+std::optional<QueryPlan> smaller_plan(const EngineState& engine, const QueryPlan& plan) {
+  constexpr std::size_t kStep = 4;
+  constexpr std::size_t kMinRoom = std::size_t{1} << 20;
+  if (!may_use_parts(plan) || plan.room == 0) return std::nullopt;
+  const bool is_first = plan.division != Division::memory;
+  QueryPlan smaller = plan;
+  divide_by_memory(smaller, is_first ? engine.memory->limit() : plan.room < kMinRoom ? 0 : plan.room / kStep);
+  return smaller;
 }
 
 std::vector<std::size_t> units_to_read(const BoundQuery& query, const Source& source) {
@@ -158,14 +185,18 @@ std::vector<std::size_t> units_to_read(const BoundQuery& query, const Source& so
   return UnitPruner(source).units_with(*query.condition).units;
 }
 
-std::string reason_for_parts(const BoundQuery& query) {
-  std::string reason = "partial answers, as whole columns do not fit the limit of memory";
-  if (may_spill_groups(query)) reason += "; groups that do not fit it either go to a temporary file";
-  return reason;
+std::string words_of_units(std::size_t units) { return std::to_string(units) + (units == 1 ? " unit" : " units"); }
+
+std::vector<RuleOutcome> source_outcomes(const RuleLog& rules) {
+  std::vector<RuleOutcome> outcomes = rules.outcomes();
+  std::erase_if(outcomes, [](const RuleOutcome& outcome) {
+    return std::ranges::none_of(kRulesOfSources, [&](Rule rule) { return outcome.rule == name_of(rule); });
+  });
+  return outcomes;
 }
 
-bool is_rule_of_sources(const std::string& rule) {
-  return std::ranges::any_of(kRulesOfSources, [&](Rule ours) { return rule == name_of(ours); });
+std::string names_of(const Source& source, const std::vector<int>& columns) {
+  return join(columns, [&](int column) { return source.schema().column(column).name(); });
 }
 
 }  // namespace skyrank::exec

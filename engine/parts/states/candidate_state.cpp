@@ -23,7 +23,7 @@ namespace {
 
 /// Returns the rows that a query over a part finds, ascending, and adds its result to the context's runs.
 std::vector<RowId> rows_found(const StateContext& context, const BoundQuery& query, const Table& table) {
-  Result result = context.run(context.engine, query, table, context.options);
+  Result result = context.run(context.context, query, table);
   std::vector<RowId> rows = result.rows;
   std::ranges::sort(rows);
   if (context.runs != nullptr) {
@@ -35,8 +35,8 @@ std::vector<RowId> rows_found(const StateContext& context, const BoundQuery& que
 
 /// Returns the first row of each partition that may have rows in the answer, ascending.
 std::vector<RowId> first_of_partitions(const StateContext& context, const BoundQuery& query, const Table& table) {
-  return context.engine.on_threads(context.options.stop, [&] {
-    const kernels::AccountScope counted(context.engine.memory.get());
+  return context.context.on_threads([&] {
+    const kernels::AccountScope counted(context.context.engine.memory.get());
     const QueryMemory columns;
     Vector<RowId> left;
     Rows rows{table.num_rows(), nullptr};
@@ -100,9 +100,8 @@ StateRows CandidateState::combine(const StateRows& all) const {
 }
 
 Result CandidateState::finalize(const StateRows& all) const {
-  Result result =
-      with_global_rows([&] { return context_.run(context_.engine, over_states_, all.columns, context_.options); },
-                       [&](RowId row) { return all.global(row); });
+  Result result = with_global_rows([&] { return context_.run(context_.context, over_states_, all.columns); },
+                                   [&](RowId row) { return all.global(row); });
   renumber(over_states_, all, result);
   return result;
 }

@@ -39,7 +39,7 @@ FinishedGroups GroupState::finish(const StateRows& all) const {
 }
 
 Result GroupState::answer(FinishedGroups groups) const {
-  Result result = context_.run(context_.engine, over_groups_, groups.table, context_.options);
+  Result result = context_.run(context_.context, over_groups_, groups.table);
   renumber(over_groups_, {std::move(groups.rows), {}}, result);
   return result;
 }

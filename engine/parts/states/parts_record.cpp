@@ -68,21 +68,24 @@ PlanNode PartsRecord::node(std::string detail) const {
   return node;
 }
 
-PlanNode plan_of_merge(std::string detail, PlanNode parts) {
+TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided) {
+  TableOrigin origin{.rules = decided};
+  if (!parts.children.empty() && !parts.children.front().rules.empty()) {
+    origin.rules = with_decided(parts.children.front().rules, decided);
+  }
+  for (PlanNode& plan : parts.children) plan.rules.clear();
+  origin.parts = std::move(parts);
+  return origin;
+}
+
+PlanNode plan_of_merge(std::string detail, TableOrigin origin) {
   PlanNode tree;
   tree.op = "merge";
   tree.detail = std::move(detail);
-  tree.predicted_rows = parts.children.front().predicted_rows;
-  attach_parts(tree, std::move(parts));
+  tree.predicted_rows = origin.parts->children.front().predicted_rows;
+  tree.rules = std::move(origin.rules);
+  tree.children.push_back(*std::move(origin.parts));
   return tree;
-}
-
-void attach_parts(PlanNode& tree, PlanNode parts) {
-  if (!parts.children.empty() && !parts.children.front().rules.empty()) tree.rules = parts.children.front().rules;
-  for (PlanNode& plan : parts.children) plan.rules.clear();
-  PlanNode* scan = &tree;
-  while (!scan->children.empty()) scan = &scan->children.front();
-  scan->children.push_back(std::move(parts));
 }
 
 }  // namespace skyrank::exec

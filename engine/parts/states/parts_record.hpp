@@ -8,6 +8,8 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/plan.hpp>
 
+#include "engine/plan/table_origin.hpp"
+
 namespace skyrank::exec {
 
 /// The plans of queries over parts, as they ran. Plans that are alike are one, with the sums of what was measured.
@@ -31,11 +33,12 @@ class PartsRecord {
   double slowest_ms_ = 0;
 };
 
+/// Says how rows came about that parts leave, whose plans are the children of the node `parts`. The rules are those of
+/// the parts, but for those that were decided for all of them.
+TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided);
+
 /// Returns the plan of a query over the rows that parts leave, before these are known. The answer is expected to be as
 /// large as that of the first part.
-PlanNode plan_of_merge(std::string detail, PlanNode parts);
-
-/// Hangs the parts below the plan of what follows them, whose rows they leave. The rules are those of the parts.
-void attach_parts(PlanNode& tree, PlanNode parts);
+PlanNode plan_of_merge(std::string detail, TableOrigin origin);
 
 }  // namespace skyrank::exec

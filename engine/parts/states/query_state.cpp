@@ -8,11 +8,11 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/executor/limits.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/unite.hpp"
 #include "engine/plan/describe.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -30,9 +30,10 @@ void truncate(std::vector<T>& list, std::size_t size) {
 /// Calls f, which copies rows of states, within the engine's limit of memory and where it hears of a stop.
 template <class F>
 auto limited_copies(const StateSteps& steps, const F& f) {
-  return limited_as_a_whole(steps.query, steps.options, steps.engine.timer, [&](const RunOptions&, Limits&) {
-    return with_counted_copies(steps.engine, steps.query.location, f);
-  });
+  const std::stop_token stop = steps.context.stop();
+  const StopScope heard(stop);
+  return guarded(steps.context.limits,
+                 [&] { return with_counted_copies(steps.context.engine, steps.query.location, f); });
 }
 
 }  // namespace
@@ -44,13 +45,18 @@ void check_place(const Location& query_location, std::int64_t rows, RowId first_
                   query_location);
 }
 
-PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, PlanNode candidates) {
-  if (!query.group) return candidates;
+PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, std::optional<PlanNode> candidates) {
+  if (!candidates) {
+    candidates.emplace().op = "scan";
+    candidates->detail = describe_scan(query, part);
+    candidates->predicted_rows = static_cast<double>(part.num_rows());
+  }
+  if (!query.group) return *std::move(candidates);
   PlanNode group;
   group.op = "group";
   group.detail = describe_group(*query.group, part);
-  group.rules = std::exchange(candidates.rules, {});
-  group.children.push_back(std::move(candidates));
+  group.rules = std::exchange(candidates->rules, {});
+  group.children.push_back(*std::move(candidates));
   return group;
 }
 
@@ -59,11 +65,10 @@ namespace {
 /// Returns the plan of what was done with a part, after the runs of queries over it, if there were any.
 PlanNode plan_that_ran(const query::BoundQuery& query, const Table& part, const std::vector<Result>& runs,
                        std::size_t left, double ms) {
-  PlanNode candidates;
-  candidates.op = "scan";
-  candidates.measured_rows = part.num_rows();
+  std::optional<PlanNode> candidates;
   if (!runs.empty()) candidates = runs.front().plan;
   PlanNode plan = plan_of_part(query, part, std::move(candidates));
+  if (runs.empty()) (query.group ? plan.children.front() : plan).measured_rows = part.num_rows();
   if (query.group) {
     plan.measured_rows = static_cast<std::int64_t>(left);
     plan.measured_ms = ms;
@@ -77,7 +82,7 @@ Partial recorded(const StateSteps& steps, const Table& part, RowRange covers, st
   return limited_copies(steps, [&]() -> Partial {
     std::vector<Result> own;
     std::vector<Result>& of_part = runs != nullptr ? *runs : own;
-    const StateContext context{steps.engine, steps.query, steps.options, steps.run, &of_part};
+    const StateContext context{steps.context, steps.query, steps.run, &of_part};
     Stopwatch watch;
     StateRows left = f(*kind_of(context));
     const double ms = watch.lap();
@@ -101,10 +106,10 @@ Partial partial_of(const StateSteps& steps, const StateRows& rows, RowRange cove
 }
 
 template <class F>
-auto QueryState::with_kind(const F& f) const {
+auto QueryState::with_kind(const QueryContext& context, const F& f) const {
   const auto run = [&](const query::BoundQuery& query) {
-    const StateContext context{steps_.engine, query, steps_.options, steps_.run};
-    return limited_copies(steps_, [&] { return f(*kind_of(context)); });
+    const StateContext of_state{context, query, steps_.run};
+    return limited_copies(steps_, [&] { return f(*kind_of(of_state)); });
   };
   if (!steps_.path_of_few_rows) return run(steps_.query);
   if (rows_ > Doubling::kFewRows) {
@@ -156,9 +161,10 @@ void QueryState::combine(QueryState&& other) {
   }
 }
 
-Result QueryState::finalize() const {
+Result QueryState::finalize(std::shared_ptr<const TableOrigin> origin) const {
   if (partials_.empty()) throw DataError("merging needs at least one partial answer", steps_.query.location);
-  return with_kind([&](const StateKind& kind) { return kind.finalize(unite(partials_).state); });
+  return with_kind(steps_.context.over(std::move(origin)),
+                   [&](const StateKind& kind) { return kind.finalize(unite(partials_).state); });
 }
 
 std::optional<Partial> QueryState::partial() const {
@@ -183,7 +189,7 @@ CountedRows QueryState::rows() && {
 }
 
 Partial QueryState::merged() const {
-  return with_kind([&](const StateKind& kind) -> Partial {
+  return with_kind(steps_.context, [&](const StateKind& kind) -> Partial {
     United all = unite(partials_);
     StateRows left = kind.combine(all.state);
     return {steps_.fingerprint, std::move(all.covers), std::move(left.rows), std::move(left.columns)};

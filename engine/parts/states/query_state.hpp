@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,9 +43,8 @@ class Doubling {
 
 /// How the states of a query run.
 struct StateSteps {
-  const EngineState& engine;
-  query::BoundQuery query;  ///< bound to the tables of the parts
-  RunOptions options;
+  QueryContext context;
+  query::BoundQuery query;                         ///< bound to the tables of the parts
   RunTable run;                                    ///< for queries over a part or a state
   std::string fingerprint = std::string(16, '0');  ///< names the query of partial answers
   /// How states of up to Doubling::kFewRows rows run, and larger ones that do not fit the memory of a GPU, if
@@ -55,8 +55,9 @@ struct StateSteps {
   PartsRecord* record = nullptr;  ///< gets what was done with each part
 };
 
-/// Returns the plan of what is done with a part: that of the query for its candidates, and its groups.
-PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, PlanNode candidates);
+/// Returns the plan of what is done with a part: that of the query for its candidates, and its groups. Without
+/// candidates, all rows of the part are grouped.
+PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, std::optional<PlanNode> candidates);
 
 /// DataError where a part of so many rows cannot begin at row `first_row` of a table.
 void check_place(const Location& query_location, std::int64_t rows, RowId first_row);
@@ -102,8 +103,8 @@ class QueryState {
   /// Takes in what another state has seen.
   void combine(QueryState&& other);
 
-  /// Answers the query. Throws what Engine::merge throws.
-  Result finalize() const;
+  /// Answers the query, whose plan shows `origin` below the rows of the state. Throws what Engine::merge throws.
+  Result finalize(std::shared_ptr<const TableOrigin> origin = nullptr) const;
 
   /// Returns the state as one partial answer; nothing where it has seen no part. Throws what Engine::merge_partials
   /// throws.
@@ -130,7 +131,7 @@ class QueryState {
 
   /// Calls f with the query's kind of state, on the path that fits the number of rows.
   template <class F>
-  auto with_kind(const F& f) const;
+  auto with_kind(const QueryContext& context, const F& f) const;
   Partial merged() const;
   void give_back_charges();
 

@@ -131,12 +131,11 @@ FinishedGroups united(std::vector<FinishedGroups> parts) {
 
 bool may_spill_groups(const query::BoundQuery& query) { return query.group && !keeps_all(query_of_groups(query)); }
 
-SpilledGroups::SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows,
-                             const Partial& sample, std::size_t room)
-    : state_(state),
+SpilledGroups::SpilledGroups(const StateSteps& steps, std::int64_t rows, const Partial& sample, std::size_t room)
+    : state_(steps.context.engine),
       steps_(steps),
       room_(room),
-      tables_(temporary_folder(), partitions_for(state, rows, sample, room)) {}
+      tables_(temporary_folder(), partitions_for(state_, rows, sample, room)) {}
 
 void SpilledGroups::sink(const Partial& groups) {
   if (groups.rows().empty()) return;
@@ -150,10 +149,10 @@ void SpilledGroups::sink(const Partial& groups) {
 /// Finishes the partitions on several threads, as far as these fit the limit of memory.
 class SpilledGroups::Finish {
  public:
-  explicit Finish(const SpilledGroups& groups)
+  Finish(const SpilledGroups& groups, std::shared_ptr<const TableOrigin> origin)
       : groups_(groups),
         steps_(groups.steps_),
-        context_{steps_.engine, steps_.query, steps_.options, steps_.run},
+        context_{steps_.context.over(std::move(origin)), steps_.query, steps_.run},
         kind_(context_) {}
 
   Result answer();
@@ -178,7 +177,7 @@ class SpilledGroups::Finish {
     const std::size_t threads = threads_within_limit(
         groups_.state_, static_cast<std::size_t>(row * static_cast<double>(most)), concurrency, groups_.room_);
     share_out(threads, partitions, [&](std::size_t partition) {
-      if (steps_.options.stop.stop_requested()) throw CancelledError("the query was cancelled", steps_.query.location);
+      check(steps_.context.stop());
       work(partition);
     });
   }
@@ -279,6 +278,8 @@ std::optional<Result> SpilledGroups::Finish::answer_of_best() {
   });
 }
 
-Result SpilledGroups::finalize() const { return Finish(*this).answer(); }
+Result SpilledGroups::finalize(std::shared_ptr<const TableOrigin> origin) const {
+  return Finish(*this, std::move(origin)).answer();
+}
 
 }  // namespace skyrank::exec

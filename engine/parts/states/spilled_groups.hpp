@@ -2,11 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include <skyrank/partial.hpp>
 
-#include "engine/executor/engine_state.hpp"
 #include "engine/parts/states/group_state.hpp"
 #include "engine/parts/states/query_state.hpp"
 #include "engine/parts/states/spilled_tables.hpp"
@@ -25,14 +24,13 @@ class SpilledGroups {
  public:
   /// Groups of up to `rows` rows are expected, and partial answers such as `sample`. There are so many partitions that
   /// each fits its share of `room` bytes. `steps` outlive the object.
-  SpilledGroups(const EngineState& state, const StateSteps& steps, std::int64_t rows, const Partial& sample,
-                std::size_t room);
+  SpilledGroups(const StateSteps& steps, std::int64_t rows, const Partial& sample, std::size_t room);
 
   /// Takes in a partial answer of rows that have not been seen. Several threads may at once. Throws ResourceError.
   void sink(const Partial& groups);
 
-  /// Answers the query; there is a group. Throws what Engine::merge throws.
-  Result finalize() const;
+  /// Answers the query, whose plan shows `origin` below the groups; there is a group. Throws what Engine::merge throws.
+  Result finalize(std::shared_ptr<const TableOrigin> origin = nullptr) const;
 
   std::size_t partitions() const { return tables_.partitions(); }
   std::uint64_t bytes() const { return tables_.bytes(); }

@@ -6,7 +6,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/table.hpp>
 
-#include "engine/executor/engine_state.hpp"
+#include "engine/executor/query_context.hpp"
 #include "engine/query/bound.hpp"
 
 // The state of a query that sees its table part by part: the rows that can still be in the answer. The rows of a part
@@ -28,15 +28,13 @@ struct StateRows {
 };
 
 /// Answers a query over a table. Throws what Engine::run throws.
-using RunTable = Result (*)(const EngineState& engine, const query::BoundQuery& query, const Table& table,
-                            const RunOptions& options);
+using RunTable = Result (*)(const QueryContext& context, const query::BoundQuery& query, const Table& table);
 
 /// A query, bound to the tables of its parts, and how it runs. States have the columns that it reads alone, so that
 /// over a state it is the query over those (query::over_columns_read), to which it may be bound from the beginning.
 struct StateContext {
-  const EngineState& engine;
+  QueryContext context;
   const query::BoundQuery& query;
-  const RunOptions& options;
   RunTable run;                         ///< for queries over a part or a state
   std::vector<Result>* runs = nullptr;  ///< gets the results of queries over a part, without their tables
 };

@@ -17,8 +17,6 @@ const SelectedDevice& selected_device() noexcept {
   return selected != nullptr ? *selected : of_process;
 }
 
-bool has_selected_device() noexcept { return selected != nullptr; }
-
 DeviceScope::DeviceScope(const SelectedDevice& device) noexcept
     : device_(device), before_(std::exchange(selected, &device_)) {}
 DeviceScope::~DeviceScope() { selected = before_; }

@@ -21,9 +21,6 @@ struct SelectedDevice {
 /// otherwise.
 const SelectedDevice& selected_device() noexcept;
 
-/// Returns true while a DeviceScope of the calling thread lives.
-bool has_selected_device() noexcept;
-
 /// Selects a GPU for the calling thread while it lives. Starts no driver.
 class DeviceScope {
  public:

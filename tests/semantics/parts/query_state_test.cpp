@@ -86,7 +86,7 @@ void require_for_cases(const Law& law) {
     } catch (const DataError&) {
       continue;
     }
-    law(random, steps_of(state(), random.query, random.table));
+    law(random, steps_of(random.query, random.table));
   }
 }
 
@@ -146,7 +146,7 @@ std::string message_of(const auto& f) {
 
 TEST(QueryState, WhatFailsChangesNothing) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(3);
-  const StateSteps steps = steps_of(state(), query, numbers(1));
+  const StateSteps steps = steps_of(query, numbers(1));
   QueryState state(steps, Doubling(0));
   state.sink(numbers(10), 10);
   state.sink(numbers(10), 20);
@@ -163,7 +163,7 @@ TEST(QueryState, WhatFailsChangesNothing) {
 
 TEST(SideMerge, WhatAReductionThrowsComesWithALaterCall) {
   const Query query = Query::from("t").rank_by({low("x")}).limit(3);
-  const StateSteps steps = steps_of(state(), query, numbers(1));
+  const StateSteps steps = steps_of(query, numbers(1));
   QueryState state(steps, Doubling(0));
   SideMerge merge(state, {});
   merge.combine(engine().partial(query, numbers(10), 0));
@@ -177,7 +177,7 @@ TEST(SideMerge, WhatAReductionThrowsComesWithALaterCall) {
 }
 
 TEST(QueryState, WithoutPartsThereIsNoAnswer) {
-  const StateSteps steps = steps_of(state(), Query::from("t").rank_by({low("x")}), numbers(1));
+  const StateSteps steps = steps_of(Query::from("t").rank_by({low("x")}), numbers(1));
   const QueryState state(steps);
   EXPECT_FALSE(state.partial().has_value());
   EXPECT_EQ(message_of([&] { state.finalize(); }), "merging needs at least one partial answer");
@@ -187,7 +187,7 @@ TEST(QueryState, CountsTheRowsThatItHasAsMemory) {
   constexpr std::size_t kBytesOfRow = 1000;
   const EngineState memory({.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = 300'000});
   const Query query = Query::from("t").rank_by({low("x")}).limit(40);
-  StateSteps steps = steps_of(state(), query, numbers(1));
+  StateSteps steps = steps_of(query, numbers(1));
   steps.charge = [&](std::size_t rows) {
     SourceCharge charge(memory, {}, rows * kBytesOfRow);
     charge.finish_reading();

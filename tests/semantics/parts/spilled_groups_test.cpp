@@ -31,9 +31,9 @@ const Engine& engine() {
 /// Spills the groups of three parts of a table, in no order.
 Result spilled(const Query& asked, const Table& input) {
   const auto [query, table] = with_key_columns(asked, input);
-  const StateSteps steps = steps_of(state(), query, table);
+  const StateSteps steps = steps_of(query, table);
   const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
-  SpilledGroups groups(state(), steps, table.num_rows(), parts[1], state().memory->limit());
+  SpilledGroups groups(steps, table.num_rows(), parts[1], state().memory->limit());
   for (const std::size_t part : {2, 0, 1}) groups.sink(parts[part]);
   return groups.finalize();
 }

@@ -5,6 +5,7 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
+#include "engine/executor/query_context.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/parts/states/query_state.hpp"
 
@@ -17,11 +18,17 @@ inline const EngineState& state() {
   return two;
 }
 
+/// The context of queries that nobody stops.
+inline const QueryContext& context() {
+  static Limits limits(Query(), {}, state().timer);
+  static const QueryContext one(state(), limits, {});
+  return one;
+}
+
 /// Returns how the states of a query run over the parts of a table, whose columns are its keys.
-inline StateSteps steps_of(const EngineState& engine, const Query& query, const Table& table) {
-  return {.engine = engine,
+inline StateSteps steps_of(const Query& query, const Table& table) {
+  return {.context = context(),
           .query = query::bind(query, query::schema_of(table)),
-          .options = {},
           .run = run_whole,
           .fingerprint = fingerprint_of(query)};
 }

@@ -27,18 +27,21 @@ class ShownReading {
 /// Answers a query; its time limit begins before its table is opened.
 Answer answer_query(const Query& query, InputTables& tables, const Engine& engine, const RunArguments& arguments,
                     Console& console, const Signals& signals, exec::Timer& timer) {
-  const RunOptions options{.count_work = arguments.plan, .stop = signals.stop_token(), .timeout = arguments.timeout};
-  return exec::limited_as_a_whole(query, options, timer, [&](RunOptions run, exec::Limits& limits) {
-    limits.phase = "reading the table";
-    const InputTable input = tables.get(query);
-    run.later_queries = input.later_queries;
-    Progress progress(console, "running " + query.name());
-    const ShownReading shown(tables, progress);
-    Result result = engine.run(query, *input.source, run);
-    const double read_ms = input.read_ms + result.timing.read_ms;
-    return Answer{
-        .query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
+  RunOptions options{.count_work = arguments.plan,
+                     .stop = signals.stop_token(),
+                     .timeout = arguments.timeout,
+                     .later_queries = 0,
+                     .began = exec::Timer::Clock::now()};
+  const InputTable input = exec::with_limits(query, options, timer, [&](exec::Limits& limits) {
+    limits.enter("reading the table");
+    return tables.get(query);
   });
+  options.later_queries = input.later_queries;
+  Progress progress(console, "running " + query.name());
+  const ShownReading shown(tables, progress);
+  Result result = engine.run(query, *input.source, options);
+  const double read_ms = input.read_ms + result.timing.read_ms;
+  return {.query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "engine/parts/gpus/plan_parts.hpp"
+#include "engine/parts/gpus/plan_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,10 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/memory_limit.hpp"
+#include "engine/executor/plan_whole.hpp"
 #include "engine/keys/fused_keys.hpp"
 #include "engine/parts/gpus/row_range.hpp"
+#include "engine/parts/gpus/spread.hpp"
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/plan/devices.hpp"
@@ -126,37 +128,44 @@ double seconds_of(PhysicalPlan plan) {
 /// The planner's view of one query, in parts and as a whole.
 class PartsPlanner {
  public:
-  PartsPlanner(const EngineState& engine, const BoundQuery& query, const Table& table, const RunOptions& run)
-      : engine_(engine),
+  PartsPlanner(const QueryContext& context, const BoundQuery& query, const Table& table)
+      : context_(context),
+        engine_(context.engine),
         query_(query),
         table_(table),
-        run_(run),
-        device_(engine.device_of(query)),
-        rows_(static_cast<double>(table.num_rows())) {}
+        device_(engine_.device_of(query)),
+        rows_(static_cast<double>(table.num_rows())),
+        plan_{.query = query, .rules = RuleLog(engine_.rules_of(query))} {}
 
-  std::optional<GpuParts> plan() {
-    if (device_ == DeviceChoice::cpu || table_.num_rows() < 2) return std::nullopt;
-    const bool several = engine_.gpus.size() > 1;
-    const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;
-    if (!several && !may_be_large) return std::nullopt;
-    if (!engine_.rules_of(query_).has(Rule::device_parts)) return std::nullopt;
-    if (device_ == DeviceChoice::automatic && !engine_.may_use_gpu) return std::nullopt;
-    if (is_on_a_gpu()) return std::nullopt;
-    bytes_ = row_bytes(query_, table_);
-    if (several && gains_by_shares(query_)) {
-      if (auto shares = in_shares()) return shares;
-    }
-    if (!may_be_large || is_grouped_without_condition()) return std::nullopt;
-    return in_turns();
+  QueryPlan plan() && {
+    divide();
+    if (is_on_gpus(plan_.division)) plan_.rules.applied(Rule::device_parts, plan_.reason);
+    return std::move(plan_);
   }
 
-  std::optional<GpuParts> smaller() {
-    if (!engine_.rules_of(query_).has(Rule::device_parts) || table_.num_rows() < 2) return std::nullopt;
+  std::optional<QueryPlan> smaller() && {
+    if (!plan_.rules.rules().has(Rule::device_parts) || table_.num_rows() < 2) return std::nullopt;
     bytes_ = row_bytes(query_, table_);
-    return streamed("the memory of a GPU does not suffice for all rows");
+    divide_into_turns("the memory of a GPU does not suffice for all rows");
+    plan_.rules.applied(Rule::device_parts, plan_.reason);
+    return std::move(plan_);
   }
 
  private:
+  void divide() {
+    if (device_ == DeviceChoice::cpu || table_.num_rows() < 2) return;
+    const bool several = engine_.gpus.size() > 1;
+    const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;
+    if (!several && !may_be_large) return;
+    if (!plan_.rules.rules().has(Rule::device_parts)) return;
+    if (device_ == DeviceChoice::automatic && !engine_.may_use_gpu) return;
+    if (is_on_a_gpu()) return;
+    bytes_ = row_bytes(query_, table_);
+    if (several && gains_by_shares(query_)) in_shares();
+    if (is_on_gpus(plan_.division) || !may_be_large || is_grouped_without_condition()) return;
+    in_turns();
+  }
+
   bool is_grouped_without_condition() const { return query_.group && !query_.condition; }
 
   /// Returns true if a caller has a column that the query reads on a GPU only: it is there as a whole.
@@ -176,10 +185,10 @@ class PartsPlanner {
   PhysicalPlan planned(DeviceChoice device, const Table& rows, const kernels::cuda::SelectedDevice& gpu) const {
     BoundQuery query = query_;
     query.path.device = device;
-    const kernels::cuda::DeviceScope on_device(gpu);
-    return engine_.on_threads(run_.stop, [&] {
+    const QueryContext there = context_.on(gpu);
+    return there.on_threads([&] {
       const kernels::AccountScope counted(engine_.memory.get());
-      return engine_.plan(query, rows, run_);
+      return plan_whole(there, query, rows);
     });
   }
 
@@ -200,28 +209,29 @@ class PartsPlanner {
     return text;
   }
 
-  /// A share of the rows for each GPU.
-  std::optional<GpuParts> in_shares() const {
+  /// Plans a share of the rows for each GPU, where that pays.
+  void in_shares() {
     const auto count = static_cast<double>(engine_.gpus.size());
     auto spread = spread_parts(engine_, table_, columns_of_keys(query_));
     const std::string words = "GPUs " + gpus_in_words();
     // A ranking leaves too few rows for a price to matter.
-    if (spread && device_ == DeviceChoice::cuda && !query_.preference)
-      return GpuParts{std::move(spread), 0, "the rows lie on " + words, false};
+    if (spread && device_ == DeviceChoice::cuda && !query_.preference) {
+      return divide_into_shares(Division::shares, std::move(*spread), "the rows lie on " + words);
+    }
     if (device_ == DeviceChoice::automatic && !spread && !has_asked_driver() &&
         !uses_gpu(plan_of_whole(DeviceChoice::automatic))) {
-      return std::nullopt;
+      return;
     }
-    if (!has_usable_gpu()) return std::nullopt;
+    if (!has_usable_gpu()) return;
     require_known(engine_.gpus);
-    if (!spread && rows_ / count * bytes_.all() > room()) return std::nullopt;
+    if (!spread && rows_ / count * bytes_.all() > room()) return;
     TableParts shares = spread ? std::move(*spread) : split_over_gpus(engine_, table_);
     const double apart = seconds_of_shares(shares);
     PhysicalPlan plan = plan_of_whole(device_);
     const std::optional<std::string> no_team = why_no_team(plan);
     const double together = no_team ? kNever : seconds_of_team(plan, shares.tables.size());
     const double whole = seconds_of(std::move(plan));
-    if (std::min(apart, together) >= whole) return std::nullopt;
+    if (std::min(apart, together) >= whole) return;
     std::string reason = "expected to take " + in_words(std::min(apart, together)) + " on " + words + " and " +
                          in_words(whole) + " otherwise";
     if (together < apart) {
@@ -229,7 +239,7 @@ class PartsPlanner {
     } else if (query_.preference) {
       reason += "; not as a team: " + no_team.value_or("that is expected to take " + in_words(together));
     }
-    return GpuParts{std::move(shares), 0, std::move(reason), together < apart};
+    divide_into_shares(together < apart ? Division::team : Division::shares, std::move(shares), std::move(reason));
   }
 
   static std::string in_words(double seconds) {
@@ -261,21 +271,20 @@ class PartsPlanner {
     return seconds_of(plan) + kMergeSeconds + left * kMergeSecondsPerRow;
   }
 
-  /// Parts one after the other, where the table does not fit a GPU.
-  std::optional<GpuParts> in_turns() const {
+  /// Plans parts one after the other, where the table does not fit a GPU.
+  void in_turns() {
     const double needed = rows_ * bytes_.all();
-    if (engine_.options.gpu_memory_bytes == 0 && needed < kFitsAny) return std::nullopt;
-    if (device_ == DeviceChoice::automatic && !pays_in_turns()) return std::nullopt;
-    if (!has_usable_gpu()) return std::nullopt;
+    if (engine_.options.gpu_memory_bytes == 0 && needed < kFitsAny) return;
+    if (device_ == DeviceChoice::automatic && !pays_in_turns()) return;
+    if (!has_usable_gpu()) return;
     require_known(engine_.gpus);
-    if (needed <= room()) return std::nullopt;
-    auto parts = streamed("the query needs about " + words_of_bytes(needed) +
-                          " of a GPU's memory, of which it may use " + words_of_bytes(room()));
+    if (needed <= room()) return;
     if (device_ == DeviceChoice::automatic) {
-      const Table first = rows_of(table_, 0, std::min(parts->rows_at_a_time, table_.num_rows()));
-      if (std::isinf(seconds_of(plan_of_part(first, engine_.gpus.front())))) return std::nullopt;
+      const Table first = rows_of(table_, 0, std::min(rows_at_a_time(), table_.num_rows()));
+      if (std::isinf(seconds_of(plan_of_part(first, engine_.gpus.front())))) return;
     }
-    return parts;
+    divide_into_turns("the query needs about " + words_of_bytes(needed) + " of a GPU's memory, of which it may use " +
+                      words_of_bytes(room()));
   }
 
   /// Returns true if the way to the GPUs is expected to take less time than the CPU does.
@@ -286,40 +295,60 @@ class PartsPlanner {
     return copied < seconds_of(std::move(host));
   }
 
-  std::optional<GpuParts> streamed(std::string reason) const {
+  std::int64_t rows_at_a_time() const {
     const auto count = static_cast<double>(engine_.gpus.size());
     // The columns of two parts: one is copied while the other is computed.
     double rows = room() / (2 * bytes_.columns + bytes_.work);
     rows = std::min(rows, std::max(kMinStreamedRows, rows_ / (kStreamedParts * count)));
     const auto at_a_time = static_cast<std::int64_t>(std::min(rows, rows_)) / kRowAlignment * kRowAlignment;
-    return GpuParts{std::nullopt, std::max(at_a_time, kRowAlignment), std::move(reason), false};
+    return std::max(at_a_time, kRowAlignment);
   }
 
+  void divide_into_turns(std::string reason) {
+    plan_.division = Division::turns;
+    plan_.rows_at_a_time = rows_at_a_time();
+    plan_.reason = std::move(reason);
+  }
+
+  void divide_into_shares(Division division, TableParts parts, std::string reason) {
+    plan_.division = division;
+    plan_.otherwise = Division::shares;
+    plan_.parts = std::move(parts);
+    plan_.reason = std::move(reason);
+  }
+
+  const QueryContext& context_;
   const EngineState& engine_;
   const BoundQuery& query_;
   const Table& table_;
-  const RunOptions& run_;
   const DeviceChoice device_;
   const double rows_;
   RowBytes bytes_;
+  QueryPlan plan_;
 };
 
 }  // namespace
 
-std::optional<GpuParts> plan_gpu_parts(const EngineState& engine, const BoundQuery& query, const Table& table,
-                                       const RunOptions& run) {
-  if (kernels::cuda::has_selected_device()) return std::nullopt;  // one of the parts, or their merge
+QueryPlan plan_table(const QueryContext& context, const BoundQuery& query, const Table& table) {
   try {
-    return PartsPlanner(engine, query, table, run).plan();
+    return PartsPlanner(context, query, table).plan();
   } catch (const kernels::Cancelled&) {  // the query as a whole meets the same, and says so
   } catch (const std::bad_alloc&) {
   }
-  return std::nullopt;
+  return {.query = query};
 }
 
-std::optional<GpuParts> smaller_parts(const EngineState& engine, const BoundQuery& query, const Table& table) {
-  if (kernels::cuda::has_selected_device()) return std::nullopt;
-  return PartsPlanner(engine, query, table, {}).smaller();
+std::optional<QueryPlan> smaller_plan(const QueryContext& context, const QueryPlan& plan, const Table& table) {
+  if (plan.division != Division::whole) return std::nullopt;
+  return PartsPlanner(context, plan.query, table).smaller();
+}
+
+BoundQuery query_on_host(const BoundQuery& query) {
+  BoundQuery host = query;
+  host.path.device = DeviceChoice::cpu;
+  host.path.algorithms.clear();
+  host.path.parameters.clear();
+  return host;
 }
 
 }  // namespace skyrank::exec

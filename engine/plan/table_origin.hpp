@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <skyrank/plan.hpp>
+
+#include "engine/plan/describe.hpp"
+
+namespace skyrank::exec {
+
+/// Says how a table came about that is not the caller's: what a plan over it shows at its scan and below.
+struct TableOrigin {
+  std::string scan = {};                ///< names of the columns that were read; empty: those that the plan reads
+  Described statistics = {};            ///< statistics of the scan
+  std::vector<RuleOutcome> rules = {};  ///< outcomes of the rules that were decided before the table was there
+  std::optional<PlanNode> parts = {};   ///< the parts of the input that left the table's rows
+};
+
+/// Returns outcomes of rules, of which those that were decided before stand for themselves.
+std::vector<RuleOutcome> with_decided(std::vector<RuleOutcome> outcomes, const std::vector<RuleOutcome>& decided);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,158 @@
+#include <skyrank/engine.hpp>
+#include <skyrank/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/executor/run_whole.hpp"
+#include "engine/parts/run_query.hpp"
+#include "engine/parts/sources/plan_source.hpp"
+#include "tests/semantics/parts/steps.hpp"
+
+// Plans of queries over sources: they are made without a read, equal input gives equal plans, and what explain shows is
+// what ran.
+namespace skyrank::exec {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kRowsOfUnit = 100'000;
+
+/// A source of four units of the columns x, y, city and note, that counts its reads.
+class Counted final : public Source {
+ public:
+  const Table& schema() const override { return schema_; }
+  const std::vector<SourceUnit>& units() const override { return units_; }
+  std::uint64_t bytes() const override { return 1'000'000; }
+
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    std::vector<RowId> rows;
+    for (const std::size_t unit : units) {
+      for (RowId row = 0; row < kRowsOfUnit; ++row) rows.push_back(static_cast<RowId>(unit) * kRowsOfUnit + row);
+    }
+    return read_rows(rows, columns);
+  }
+
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> /*columns*/) const override {
+    ++reads_;
+    return {made(rows), rows.size() * 8};
+  }
+
+  int reads() const { return reads_; }
+
+ private:
+  static Table made(std::span<const RowId> rows) {
+    std::vector<double> x;
+    std::vector<double> y;
+    std::vector<std::string> city;
+    std::vector<std::int64_t> note;
+    for (const RowId row : rows) {
+      const RowId spread = row * 7919 % 1'000'003;
+      x.push_back(static_cast<double>(spread));
+      y.push_back(static_cast<double>(1'000'003 - spread + row % 5));
+      city.push_back(row % 2 == 0 ? "Bergen" : "Oslo");
+      note.push_back(row);
+    }
+    return Table({Column::own("x", std::move(x)), Column::own("y", std::move(y)), Column::own("city", std::move(city)),
+                  Column::own("note", std::move(note))});
+  }
+
+  Table schema_ = made({});
+  std::vector<SourceUnit> units_{4, SourceUnit{kRowsOfUnit}};
+  mutable std::atomic<int> reads_ = 0;
+};
+
+Query best_notes() { return Query::from("t").rank_by({low("x")}).limit(3).select({Expression::column("note")}); }
+
+Query sums() {
+  return Query::from("t")
+      .group_by({"city"})
+      .aggregate({sum("total", Expression::column("y"))})
+      .rank_by({high("total")})
+      .limit(1);
+}
+
+QueryPlan plan_of(const Query& query, const Source& source) {
+  return plan_query(context(), bind_to(query, source.schema()), {.source = &source});
+}
+
+TEST(PlanQuery, ReadsNothingOfASource) {
+  const Counted source;
+  const QueryPlan units = plan_of(best_notes(), source);
+  EXPECT_EQ(units.division, Division::units);
+  EXPECT_EQ(units.otherwise, Division::whole);
+  EXPECT_THAT(units.columns, ElementsAre(0));
+  EXPECT_THAT(units.late, ElementsAre(3));
+  EXPECT_THAT(units.units, ElementsAre(0, 1, 2, 3));
+  const QueryPlan groups = plan_of(sums(), source);
+  EXPECT_EQ(groups.division, Division::few_groups);
+  EXPECT_THAT(groups.columns, ElementsAre(1, 2));
+  EXPECT_THAT(groups.late, IsEmpty());
+  EXPECT_EQ(source.reads(), 0);
+}
+
+TEST(PlanQuery, IsTheSameWhateverRanBefore) {
+  const Counted source;
+  const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  const std::string before = to_string(engine.explain(best_notes(), source));
+  engine.run(best_notes(), source);
+  engine.run(sums(), source);
+  EXPECT_EQ(to_string(engine.explain(best_notes(), source)), before);
+}
+
+TEST(PlanQuery, SmallerPlansEndWithOneUnitAtATime) {
+  const Counted source;
+  std::optional<QueryPlan> plan = plan_of(best_notes(), source);
+  std::size_t room = std::numeric_limits<std::size_t>::max();
+  int plans = 0;
+  while ((plan = smaller_plan(state(), *plan))) {
+    EXPECT_EQ(plan->division, Division::memory);
+    EXPECT_THAT(plan->late, IsEmpty());
+    EXPECT_LT(plan->room, room);
+    room = plan->room;
+    ++plans;
+  }
+  EXPECT_EQ(room, 0U);
+  EXPECT_GE(plans, 3);
+}
+
+TEST(PlanQuery, AnswersOfUnitsShowTheirPartsBelowTheScan) {
+  const Counted source;
+  const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  const Result result = engine.run(best_notes(), source);
+  EXPECT_EQ(result.plan.op, "gather");
+  EXPECT_EQ(result.plan.reason, "reads note for the rows of the answer");
+  EXPECT_EQ(result.plan.measured_rows, 3);
+  const PlanNode* node = &result.plan;
+  std::vector<std::string> ops;
+  for (; !node->children.empty(); node = &node->children.front()) ops.push_back(node->op);
+  EXPECT_EQ(std::ranges::count(ops, "parts"), 1);
+  EXPECT_EQ(node->op, "scan");
+  EXPECT_EQ(node->measured_rows, 4 * kRowsOfUnit);
+  EXPECT_THAT(to_string(result.plan), HasSubstr("12 rows left by 4 units, 0 skipped"));
+}
+
+TEST(PlanQuery, ALimitOfTimeCountsFromTheBeginningThatIsTold) {
+  const Counted source;
+  const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  RunOptions options{.timeout = std::chrono::minutes(10)};
+  EXPECT_NO_THROW(engine.run(best_notes(), source, options));
+  options.began = std::chrono::steady_clock::now() - std::chrono::minutes(11);
+  EXPECT_THROW(engine.run(best_notes(), source, options), TimeoutError);
+}
+
+}  // namespace
+}  // namespace skyrank::exec

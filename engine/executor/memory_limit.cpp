@@ -9,7 +9,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/answer.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/text.hpp"

@@ -11,7 +11,7 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/executor/run_whole.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/memory/source_memory.hpp"

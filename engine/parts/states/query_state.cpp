@@ -9,9 +9,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/limits.hpp"
+#include "engine/operators/group/group_plan.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/unite.hpp"
-#include "engine/plan/describe.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
 namespace skyrank::exec {

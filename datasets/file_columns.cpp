@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/columnar/formats.hpp"
 #include "datasets/csv/plain_csv.hpp"
 #include "datasets/input/uri.hpp"
 #include "datasets/text/text_source.hpp"
@@ -22,8 +23,7 @@ using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
 using TablePtr = std::shared_ptr<arrow::Table>;
 
 std::shared_ptr<arrow::Schema> stored_schema(const InputFile& file) {
-  const ColumnarFile stored = file.columnar({});
-  return file.format() == Format::parquet ? parquet_schema(stored) : ipc_schema(stored);
+  return columnar_format(file.format())->schema(file.columnar({}));
 }
 
 std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions& options) {
@@ -69,8 +69,8 @@ FileColumns read_columnar(const InputFile& file, const std::vector<std::string>&
   for (const std::string& column : columns) indices.push_back(index_of(*schema, column, file));
   TablePtr stored;
   if (rows) {
-    const auto read = file.format() == Format::parquet ? parquet_table : ipc_table;
-    stored = read(file.columnar(std::move(on_read)), indices, options.threads != 1);
+    const ColumnarFormat* const format = columnar_format(file.format());
+    stored = format->table(file.columnar(std::move(on_read)), indices, options.threads != 1);
   }
   FileColumns result;
   arrow::FieldVector fields;

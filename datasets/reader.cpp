@@ -8,8 +8,7 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_threads.hpp"
-#include "datasets/columnar/ipc_source.hpp"
-#include "datasets/columnar/parquet_source.hpp"
+#include "datasets/columnar/formats.hpp"
 #include "datasets/concatenation.hpp"
 #include "datasets/csv/csv.hpp"
 #include "datasets/file/input_file.hpp"
@@ -64,8 +63,7 @@ std::shared_ptr<const FilesSource> source_of(std::vector<InputFile> files, const
   if (files.front().is_json()) return json_source(std::move(files), options);
   std::vector<TableFile> stored;
   for (const InputFile& file : files) stored.push_back({file.name(), file.shared_data()});
-  if (files.front().format() == Format::parquet) return parquet_source(std::move(stored), options);
-  return ipc_source(std::move(stored), options);
+  return columnar_format(files.front().format())->source(std::move(stored), options);
 }
 
 }  // namespace

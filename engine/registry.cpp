@@ -27,7 +27,7 @@ AlgorithmInfo info_of(const Algorithm& algorithm) {
 
 std::vector<RuleInfo> rules() {
   std::vector<RuleInfo> all;
-  for (const exec::RuleEntry& entry : exec::all_rules()) {
+  for (const exec::RuleEntry& entry : exec::kRules) {
     all.push_back({std::string(entry.name), std::string(entry.summary)});
   }
   return all;

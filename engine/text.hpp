@@ -19,6 +19,14 @@ inline std::string in_quotes(std::string_view text) { return std::string("'").ap
 /// Returns true for a space, a tab and the end of a line.
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+/// Returns `name(item)` of each item, separated by commas.
+template <class List, class Name>
+std::string join(const List& list, const Name& name) {
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ", ") + name(item);
+  return text;
+}
+
 /// Returns "a, b, c".
 std::string listed(const std::vector<std::string>& names);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "datasets/columnar/formats.hpp"
 #include "datasets/input/compression.hpp"
 #include "datasets/input/uri.hpp"
 
@@ -15,13 +16,12 @@ namespace {
 // Bytes that tell a format.
 constexpr std::int64_t kStart = 64;
 
-bool is_text(Format format) { return format == Format::csv || format == Format::tsv || format == Format::jsonl; }
+bool is_text(Format format) { return columnar_format(format) == nullptr; }
 
 /// The format of what no name tells, as `/dev/stdin`, by its first bytes.
 Format sniff_format(const arrow::Buffer& bytes) {
   const std::string_view start(bytes);
-  if (start.starts_with("PAR1")) return Format::parquet;
-  if (start.starts_with("ARROW1") || start.starts_with("\xFF\xFF\xFF\xFF")) return Format::arrow;
+  if (const ColumnarFormat* const columnar = columnar_format_of(start)) return columnar->format;
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && start[first] == '{' ? Format::jsonl : Format::csv;
 }

@@ -29,7 +29,7 @@ class InputFile {
   Format format() const { return format_; }
   bool is_csv() const { return format_ == Format::csv || format_ == Format::tsv; }
   bool is_json() const { return format_ == Format::jsonl; }
-  bool is_columnar() const { return format_ == Format::parquet || format_ == Format::arrow; }
+  bool is_columnar() const { return !is_csv() && !is_json(); }
   DataFile& data() const { return *data_; }
   const std::shared_ptr<DataFile>& shared_data() const { return data_; }
   const std::vector<FolderValue>& folders() const { return folders_; }

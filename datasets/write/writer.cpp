@@ -25,9 +25,9 @@ std::unique_ptr<BlockWriter> writer_of(OutputFile& output, const std::string& na
     case Format::jsonl: return text_blocks(format, options, [&output](std::string_view text) { output.write(text); });
     case Format::parquet: return parquet_blocks(output, name);
     case Format::arrow: return ipc_blocks(output, name);
-    case Format::tsv: break;
+    default: break;
   }
-  throw DataError(name + ": tsv can be read but not written; use csv");
+  throw DataError(name + ": " + std::string(to_string(format)) + " can be read but not written; use csv");
 }
 
 /// Blocks on their way from where they are made into a file: while one is written, the next one is made.

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "engine/executor/execution.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/operators/execution.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/stopwatch.hpp"

@@ -4,9 +4,17 @@
 #include <string>
 #include <utility>
 
-#include "engine/executor/skyline_stage.hpp"
-#include "engine/executor/stages.hpp"
-#include "engine/executor/strategies.hpp"
+#include "engine/operators/filter/filter_stage.hpp"
+#include "engine/operators/gather/gather_stage.hpp"
+#include "engine/operators/group/group_stage.hpp"
+#include "engine/operators/missing/missing_stage.hpp"
+#include "engine/operators/partition/partition_stage.hpp"
+#include "engine/operators/rank/fused_stage.hpp"
+#include "engine/operators/rank/partitions_stage.hpp"
+#include "engine/operators/rank/rank_stage.hpp"
+#include "engine/operators/rank/scan_stage.hpp"
+#include "engine/operators/skyline/prefix_stage.hpp"
+#include "engine/operators/skyline/skyline_stage.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 
 namespace skyrank::exec {

@@ -3,8 +3,8 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/table.hpp>
 
-#include "engine/executor/execution.hpp"
 #include "engine/keys/key_cache.hpp"
+#include "engine/operators/execution.hpp"
 
 // Runs a physical plan.
 namespace skyrank::exec {

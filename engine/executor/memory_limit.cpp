@@ -10,7 +10,7 @@
 
 #include "engine/executor/answer.hpp"
 #include "engine/executor/plan_whole.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/text.hpp"

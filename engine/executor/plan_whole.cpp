@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "engine/plan/devices.hpp"
-#include "engine/plan/make_plan.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "kernels/cuda/runtime/start.hpp"
 #include "planner/cuda_start.hpp"
 

@@ -4,7 +4,7 @@
 #include "engine/executor/memory_limit.hpp"
 #include "engine/executor/plan_whole.hpp"
 #include "engine/plan/forced_path.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"

@@ -59,7 +59,7 @@ class SourceRun {
   }
 
   /// Describes what is read of the source.
-  Described reading(std::uint64_t bytes, std::size_t skipped = 0) const {
+  NodeStatistics reading(std::uint64_t bytes, std::size_t skipped = 0) const {
     const auto units = static_cast<double>(source_.units().size());
     return {{"units", units},
             {"units skipped", units - static_cast<double>(plan_.units.size() - skipped)},
@@ -68,19 +68,19 @@ class SourceRun {
   }
 
   /// Says how the rows came about that parts leave.
-  TableOrigin origin_of(PlanNode parts, Described read) const {
+  TableOrigin origin_of(PlanNode parts, NodeStatistics read) const {
     parts.statistics.insert(parts.statistics.begin(), read.begin(), read.end());
     return origin_of_parts(std::move(parts), source_outcomes(plan_.rules));
   }
 
-  std::shared_ptr<const TableOrigin> shared_origin_of(const PartsRecord& record, Described read) const {
+  std::shared_ptr<const TableOrigin> shared_origin_of(const PartsRecord& record, NodeStatistics read) const {
     const std::string detail = words_of_units(record.count()) + ", some read while others are answered";
     return std::make_shared<const TableOrigin>(origin_of(record.node(detail), std::move(read)));
   }
 
   OriginOfParts origin_of_states(const PartsRecord& record) {
     return [&](const ReadOfParts& parts) {
-      Described read = reading(parts.bytes);
+      NodeStatistics read = reading(parts.bytes);
       if (parts.spilled) {
         read.emplace_back("bytes spilled", static_cast<double>(parts.spilled->bytes));
         plan_.rules.applied(Rule::by_units, words_of_units(plan_.units.size()) + ": " + plan_.reason +

@@ -14,17 +14,12 @@
 namespace skyrank::exec {
 namespace {
 
+using query::listed;
 using Locations = std::map<std::string, Location>;
 
 const Location& place_of(const std::string& name, const Locations& locations, const Location& query) {
   const auto found = locations.find(name);
   return found == locations.end() ? query : found->second;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 /// The problem kinds that algorithms solve, and the part of a query that poses each.

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <vector>
 
-#include <skyrank/types.hpp>
-
 #include "engine/expression/ir.hpp"
-#include "engine/operators/groups/classes.hpp"
+#include "engine/plan/operators.hpp"
 #include "engine/query/bound.hpp"
 
-// Costs of the operators around the kernels: linear in rows, with constants measured on a CPU (operator_cost.cpp says
-// how). Kernels have cost models of their own, in planner/.
+// Costs of the operators around the kernels are linear in rows. Their constants are in one table, since they mean
+// something only beside each other: they are seconds of the same machine. Kernels have cost models of their own, in
+// planner/.
 namespace skyrank::exec {
 
 struct OperatorCost {
@@ -18,75 +17,61 @@ struct OperatorCost {
   double bytes = 0;  ///< memory that the operator fills
 };
 
-/// Returns the cost of a filter of `rows` rows, of which `kept` pass.
-OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads);
+/// Replaces the estimated cost of an operator.
+inline void predict(Operator& op, const OperatorCost& cost) {
+  op.estimate.ms = cost.seconds * 1e3;
+  op.estimate.bytes = cost.bytes;
+}
 
-/// The size of a problem: rows that get the numbers of their groups or partitions.
-struct GroupingShape {
-  std::vector<DataType> types;  ///< types of the columns whose values make the groups
-  Numbering numbering = Numbering::by_values;
-  double rows = 0;
-  double groups = 0;
-};
+namespace unit_cost {
 
-OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& shape, int threads);
+// Seconds for a row, from `skyrank explain --analyze` over 10^6 rows with 1 and 2 threads of an AMD EPYC.
+inline constexpr double kNode = 0.5e-9;       // an operation of a condition or a score on numbers
+inline constexpr double kText = 8e-9;         // one on strings
+inline constexpr double kFunction = 8e-9;     // a logarithm or an exponential
+inline constexpr double kListedLoad = 2e-9;   // a value of a row that does not lie next to the one before
+inline constexpr double kListRow = 2e-9;      // the id of a row that passed
+inline constexpr double kKey = 1e-9;          // a key out of a value
+inline constexpr double kGatherValue = 8e-9;  // a value of the answer
+inline constexpr double kGatherText = 40e-9;
+inline constexpr double kStart = 2e-6;
 
-/// Returns the cost of the rules `nan` and `nulls` for some expressions.
-OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expressions, double rows, int threads);
+// The same for groups, from 10^7 rows in 500 to 10^7 groups with one thread of an Intel Xeon.
+inline constexpr double kByValue = 3e-9;           // a number of a group out of a value
+inline constexpr double kHash = 12e-9;             // one by hashing, for each of the columns
+inline constexpr double kHashText = 60e-9;         // the same of strings
+inline constexpr double kGroup = 120e-9;           // a group that was not there before
+inline constexpr double kAggregate = 5e-9;         // a value on its group
+inline constexpr double kGroupAggregate = 100e-9;  // an aggregate of a group
+inline constexpr double kListed = 10e-9;           // a row beside those of its partition
+inline constexpr double kBeaten = 3e-9;            // a row that loses to the last of the best of its partition
 
-OperatorCost partition_cost(const GroupingShape& shape, int threads);
+inline constexpr double kHomeValue = 30e-9;  // a value of a group that a GPU made, by one thread: a guess
 
-/// Returns the cost of numbering rows by their partitions, without sorting the rows by these numbers.
-OperatorCost numbering_cost(const GroupingShape& shape, int threads);
+// Seconds that one operation of an expression takes for a row on an H200, beside the time of the memory.
+inline constexpr double kDeviceOperation = 0.7e-12;
 
-/// Returns the cost of sorting rows by partition on a GPU, and of moving keys of `key_bytes` a row into that order. The
-/// columns that make the partitions are on the GPU, and take `column_bytes` a row.
-OperatorCost device_partition_cost(double rows, double groups, double column_bytes, double key_bytes);
+}  // namespace unit_cost
 
-/// The size of a problem: the best `wanted` rows of each partition on a GPU.
-struct PartitionedShape {
-  double rows = 0;
-  double groups = 0;
-  double wanted = 0;        ///< rows of each partition
-  double column_bytes = 0;  ///< bytes of a row in the columns that make the partitions
-  double key_bytes = 0;
-};
+/// The bytes that a GPU reads its memory by.
+inline constexpr double kSectorBytes = 32;
 
-/// Returns true if the GPU first selects the rows that can be among the best, the candidates, and sorts only these.
-bool selects_candidates(const PartitionedShape& shape);
+/// Returns the seconds of one thread for the value of one row.
+double evaluation_seconds(const Ir& ir);
 
-/// Returns the expected number of candidates.
-double candidate_rows(const PartitionedShape& shape);
+/// Returns the number of operations for the value of one row.
+double count_operations(const Ir& ir);
 
-/// Returns the cost of selecting the candidates, and of sorting them by partition.
-OperatorCost device_candidates_cost(const PartitionedShape& shape);
-
-/// The size of a problem: groups and their aggregates on a GPU.
-struct DeviceGroupingShape {
-  double rows = 0;
-  double groups = 0;
-  double host_groups = 0;   ///< groups that are copied to the host
-  double column_bytes = 0;  ///< bytes of a row in the columns that make the groups
-  double columns = 0;       ///< columns of the table of groups
-  double totals = 0;        ///< columns whose values are added up
-};
-
-/// Returns the cost of groups and their aggregates on a GPU, where the columns lie, and of the table of groups.
-OperatorCost device_group_cost(const DeviceGroupingShape& shape);
+/// Returns the seconds of work that threads share, and of its start.
+inline double start_and(double work, int threads) { return unit_cost::kStart + work / std::max(threads, 1); }
 
 /// Returns the cost of one key for each expression and row; `bytes` is the size of a row's keys. If `listed`, the rows
 /// are a list of ids, whose values are read at random.
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
                        bool listed, int threads);
 
-/// Returns the cost of a filter on a GPU that has its columns, `column_bytes` a row.
-OperatorCost device_filter_cost(const Ir& condition, double column_bytes, double rows, double kept);
-
 /// Returns the cost of keys on a GPU that has the columns, `column_bytes` a row. `rows` are a `share` of the table's.
 OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,
                               double bytes, double rows, double share);
-
-/// Returns the cost of the answer's columns, which depends on their types.
-OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double rows);
 
 }  // namespace skyrank::exec

@@ -1,79 +1,23 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <skyrank/table.hpp>
 
 #include "engine/expression/ir.hpp"
-#include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
-#include "engine/operators/groups/classes.hpp"
-#include "engine/operators/kernel_path.hpp"
+#include "engine/plan/numbering.hpp"
+#include "engine/plan/operators.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/plan/table_origin.hpp"
-#include "engine/plan/table_sample.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/runtime/table_sample_cache.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {
-
-/// The kinds of operators. A plan has at most one of each kind, but a skyline for each step of its preference.
-enum class OperatorKind : std::uint8_t {
-  scan,
-  filter,
-  skyline_prefix,  ///< the selection of rows by the ranking, before a skyline
-  group,
-  missing,  ///< `nan` and `nulls` other than worst
-  partition,
-  skyline_keys,
-  skyline,
-  rank_keys,
-  top_k,
-  sort,
-  limit,
-  gather,
-};
-
-/// The expected output and cost of an operator.
-struct Estimate {
-  double rows = 0;   ///< rows that it gives
-  double ms = 0;     ///< its own time
-  double bytes = 0;  ///< temporary memory
-};
-
-/// An operator of a plan.
-struct Operator {
-  OperatorKind kind = OperatorKind::scan;
-  std::string detail;  ///< the parts of the query that it works on, in its words
-  Estimate estimate = {};
-  std::size_t step = 0;                        ///< step of the preference, for a skyline
-  std::optional<kernels::Device> device = {};  ///< device of an operator without a choice of kernels
-  std::optional<PathDescription> path = {};    ///< the kernel's path for the estimated sizes, once chosen
-  std::vector<std::pair<std::string, double>> statistics = {};  ///< sampled values behind the estimate
-  std::string note = {};                                        ///< a remark for explain
-};
-
-/// The operators of a query, from its input to its answer. Those that a query does not need are absent.
-struct Operators {
-  Operator scan;
-  std::optional<Operator> filter;
-  std::optional<Operator> skyline_prefix;  ///< instead of the filter
-  bool filter_last = false;                ///< the filter comes after the skyline
-  std::optional<Operator> group;
-  std::optional<Operator> missing;
-  std::optional<Operator> partition;
-  std::optional<Operator> skyline_keys;
-  std::vector<Operator> skyline;  ///< one for each step of the preference
-  std::optional<Operator> rank_keys;
-  std::optional<Operator> order;  ///< a top-k, a sort or, without a ranking, a limit
-  Operator gather;
-};
 
 /// The strategies to execute a plan. A strategy that relies on a guess has a fallback in the plan.
 enum class Strategy : std::uint8_t {
@@ -122,30 +66,10 @@ bool is_listed(const PhysicalPlan& plan);
 /// Returns the width of the keys of an expression's values.
 kernels::KeyWidth width_of(const query::BoundExpression& expression);
 
-/// Returns the width of the keys of a preference's term.
-kernels::KeyWidth width_of(const query::BoundPreference& term);
+/// Returns an upper bound of the partitions with two rows or more, as each of them has a row beyond its first.
+double partitions_to_solve(const PhysicalPlan& plan, double rows);
 
-/// Returns the width of the combined keys of a step of a preference.
-kernels::KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step);
-
-/// Returns the widths of the keys of the ranking's terms, before packing.
-std::vector<kernels::KeyWidth> ranking_widths(const PhysicalPlan& plan);
-
-/// Returns the options of fused keys that the plan's rules allow.
-FusedOptions fused_options(const PhysicalPlan& plan);
-
-/// Returns true if ranking terms that fit into 64 bits together are to become one key.
-bool packs_ranking(const PhysicalPlan& plan);
-
-/// Returns the statistics of the rows among which the skyline's prefix is searched.
-planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan);
-
-/// Returns the assumed statistics of the skyline of rows that a selection by the ranking leaves: most of them are in
-/// it.
-planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection);
-
-/// Returns the expressions to which `nan` and `nulls` apply: all of the preference and the ranking, except the
-/// conditions of `where` terms, in which NULL means "not true".
-std::vector<const query::BoundExpression*> value_expressions(const query::BoundQuery& query);
+/// Returns the machine with the memory that is left for a kernel beside its keys and the operators before it.
+planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys);
 
 }  // namespace skyrank::exec

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +44,53 @@ struct RuleEntry {
   std::string_view summary;
 };
 
-/// In the order of `Rule`, which is that in which plans are made.
-std::span<const RuleEntry> all_rules();
+/// All rules, in the order of `Rule`, which is that in which plans are made.
+inline constexpr std::array kRules = {
+    RuleEntry{Rule::statistics, "statistics", "sample the rows before paths are priced"},
+    RuleEntry{Rule::device_choice, "device-choice", "compare paths of the GPU with those of the CPU"},
+    RuleEntry{Rule::device_parts, "device-parts",
+              "answer a table in parts if it is shared by several GPUs, or does not fit the memory of one"},
+    RuleEntry{Rule::device_keys, "device-keys", "filter and make keys on the GPU where the kernels run there"},
+    RuleEntry{Rule::device_groups, "device-groups", "group and aggregate on the GPU if it has the columns"},
+    RuleEntry{Rule::device_partitions, "device-partitions",
+              "sort rows by partition on the GPU if their ranking is made there"},
+    RuleEntry{Rule::device_scan, "device-scan",
+              "filter and rank in one scan on the GPU, without a list of rows or keys if possible"},
+    RuleEntry{Rule::device_rows, "device-rows", "keep the rows of a skyline on the GPU for its ranking and its levels"},
+    RuleEntry{Rule::device_columns, "device-columns",
+              "keep columns that a query copies to the GPU there for later queries over the same table"},
+    RuleEntry{Rule::fusion, "fusion", "let a ranking filter and make its keys block by block, in one pass"},
+    RuleEntry{Rule::late_filter, "late-filter", "filter only rows whose keys can be among the best"},
+    RuleEntry{Rule::zone_maps, "zone-maps", "skip zones of a column whose best value cannot be among the best"},
+    RuleEntry{Rule::weighted_sum, "weighted-sum", "make the keys of a weighted sum without interpreting it"},
+    RuleEntry{Rule::raw_floats, "raw-floats", "compare the stored floats of a column, without making keys"},
+    RuleEntry{Rule::packed_ranking, "packed-ranking", "make one key of ranking terms that fit into 64 bits"},
+    RuleEntry{Rule::skyline_top_k, "skyline-top-k",
+              "look for the first rows of a skyline among the best rows of its ranking"},
+    RuleEntry{Rule::filter_last, "filter-last",
+              "filter after the skyline if every row that beats a row that passes, passes too"},
+    RuleEntry{Rule::partition_top_k, "partition-top-k",
+              "keep the best rows of each partition in one pass, without ordering rows by partition"},
+    RuleEntry{Rule::shared_keys, "shared-keys", "keep keys for later queries over the same rows, and use those kept"},
+    RuleEntry{Rule::late_columns, "late-columns",
+              "read columns that only the answer shows for the answer's rows alone"},
+    RuleEntry{Rule::unit_pruning, "unit-pruning",
+              "do not read units of a source whose statistics rule the condition out"},
+    RuleEntry{Rule::by_units, "by-units",
+              "select from units of a source while others are read, the best first, and skip units that cannot hold a "
+              "better row"},
+};
+
+static_assert([] {
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (kRules[i].rule != static_cast<Rule>(i)) return false;
+  }
+  return true;
+}());
 
 std::vector<std::string> rule_names();
 
-std::string_view name_of(Rule rule);
+constexpr std::string_view name_of(Rule rule) { return kRules[static_cast<std::size_t>(rule)].name; }
 
 /// The rules that a query may use.
 class Rules {

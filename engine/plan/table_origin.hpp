@@ -6,14 +6,15 @@
 
 #include <skyrank/plan.hpp>
 
-#include "engine/plan/describe.hpp"
-
 namespace skyrank::exec {
+
+/// Names and values of statistics that a node shows.
+using NodeStatistics = decltype(PlanNode::statistics);
 
 /// Says how a table came about that is not the caller's: what a plan over it shows at its scan and below.
 struct TableOrigin {
   std::string scan = {};                ///< names of the columns that were read; empty: those that the plan reads
-  Described statistics = {};            ///< statistics of the scan
+  NodeStatistics statistics = {};       ///< statistics of the scan
   std::vector<RuleOutcome> rules = {};  ///< outcomes of the rules that were decided before the table was there
   std::optional<PlanNode> parts = {};   ///< the parts of the input that left the table's rows
 };

@@ -71,23 +71,7 @@ PlanNode tree_of(const PhysicalPlan& plan, const RunRecord* record) {
 }  // namespace
 
 std::vector<const Operator*> pipeline(const PhysicalPlan& plan, bool fell_back) {
-  const Operators& operators = plan.operators;
-  std::vector<const Operator*> ops{&operators.scan};
-  const auto add_if = [&](const std::optional<Operator>& op) {
-    if (op) ops.push_back(&*op);
-  };
-  const bool selects = operators.skyline_prefix && !fell_back;
-  if (!operators.filter_last) add_if(selects ? operators.skyline_prefix : operators.filter);
-  add_if(operators.group);
-  add_if(operators.missing);
-  add_if(operators.partition);
-  add_if(operators.skyline_keys);
-  for (const Operator& step : operators.skyline) ops.push_back(&step);
-  if (operators.filter_last) add_if(operators.filter);
-  add_if(operators.rank_keys);
-  add_if(operators.order);
-  ops.push_back(&operators.gather);
-  return ops;
+  return plan.operators.in_order(fell_back);
 }
 
 std::vector<RuleOutcome> with_decided(std::vector<RuleOutcome> outcomes, const std::vector<RuleOutcome>& decided) {
@@ -96,25 +80,6 @@ std::vector<RuleOutcome> with_decided(std::vector<RuleOutcome> outcomes, const s
     if (same != outcomes.end()) *same = one;
   }
   return outcomes;
-}
-
-std::string_view name_of(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::scan: return "scan";
-    case OperatorKind::filter: return "filter";
-    case OperatorKind::group: return "group";
-    case OperatorKind::missing: return "missing";
-    case OperatorKind::partition: return "partition";
-    case OperatorKind::skyline_keys:
-    case OperatorKind::rank_keys: return "keys";
-    case OperatorKind::skyline: return "skyline";
-    case OperatorKind::skyline_prefix:
-    case OperatorKind::top_k: return "top-k";
-    case OperatorKind::sort: return "sort";
-    case OperatorKind::limit: return "limit";
-    case OperatorKind::gather: break;
-  }
-  return "gather";
 }
 
 double predicted_bytes(const Operator& op) { return op.path ? op.path->predicted_bytes : op.estimate.bytes; }

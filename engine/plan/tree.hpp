@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include <skyrank/plan.hpp>
@@ -13,9 +12,6 @@ namespace skyrank::exec {
 
 /// Returns the operators in the order in which they run; those after a fallback if `fell_back`.
 std::vector<const Operator*> pipeline(const PhysicalPlan& plan, bool fell_back = false);
-
-/// Returns the name of a kind of operator, as in PlanNode::op.
-std::string_view name_of(OperatorKind kind);
 
 /// Returns the temporary memory that an operator is expected to take, in bytes.
 double predicted_bytes(const Operator& op);

@@ -12,7 +12,7 @@
 
 #include <skyrank/skyrank.hpp>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "tests/fuzz/require.hpp"
 
 // Partial answers from hostile sources. The first byte picks a query, the others up to five partial answers: genuine

@@ -20,7 +20,7 @@
 #include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/key_columns.hpp"
-#include "engine/operators/filter.hpp"
+#include "engine/operators/filter/filter.hpp"
 #include "engine/query/bound.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 
 // Skylines of sources whose units are answered one by one, without the rows that known ones dominate.

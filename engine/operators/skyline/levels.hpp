@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/partition.hpp"
 #include "engine/operators/skyline/level_strategy.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 

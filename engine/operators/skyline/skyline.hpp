@@ -12,7 +12,7 @@
 #include "engine/keys/key_cache.hpp"
 #include "engine/keys/key_columns.hpp"
 #include "engine/keys/preference_plan.hpp"
-#include "engine/operators/kernel_path.hpp"
+#include "engine/plan/kernel_path.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 
 namespace skyrank::exec {

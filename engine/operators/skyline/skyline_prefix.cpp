@@ -6,8 +6,8 @@
 
 #include "engine/expression/patterns.hpp"
 #include "engine/keys/fused_keys.hpp"
-#include "engine/operators/gather.hpp"
-#include "engine/operators/rank.hpp"
+#include "engine/operators/gather/gather.hpp"
+#include "engine/operators/rank/rank.hpp"
 #include "engine/operators/skyline/monotone.hpp"
 
 namespace skyrank::exec {

@@ -7,7 +7,7 @@
 
 #include "engine/keys/fused_keys.hpp"
 #include "engine/keys/preference_plan.hpp"
-#include "engine/operators/kernel_path.hpp"
+#include "engine/plan/kernel_path.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/query_memory.hpp"
 

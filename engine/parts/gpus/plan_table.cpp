@@ -15,7 +15,7 @@
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/device_values.hpp"

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "engine/device/device_query_state.hpp"
-#include "engine/executor/execution.hpp"
 #include "engine/executor/plan_whole.hpp"
-#include "engine/executor/stages.hpp"
 #include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
+#include "engine/operators/execution.hpp"
+#include "engine/operators/gather/gather_stage.hpp"
+#include "engine/operators/rank/rank_stage.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/runtime/large_pages.hpp"

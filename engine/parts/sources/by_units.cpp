@@ -11,7 +11,7 @@
 #include "engine/column_traits.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/expression/patterns.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/sources/corners.hpp"
 #include "engine/parts/sources/prune.hpp"

@@ -7,7 +7,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/expression/evaluate.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/sources/prune.hpp"
 
 namespace skyrank::exec {

@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/sources/plan_source.hpp"
-#include "engine/plan/describe.hpp"
 #include "engine/runtime/stopwatch.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -145,7 +145,7 @@ PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode
   if (plan.late.empty()) return rows;
   PlanNode node;
   node.op = "gather";
-  node.detail = join(plan.query.outputs, [](const BoundOutput& output) { return output.name; });
+  node.detail = query::join(plan.query.outputs, [](const BoundOutput& output) { return output.name; });
   node.reason = "reads " + names_of(source, plan.late) + " for the rows of the answer";
   node.predicted_rows = rows.predicted_rows;
   node.rules = std::exchange(rows.rules, {});

@@ -11,6 +11,7 @@
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::exec {
 
@@ -196,7 +197,7 @@ std::vector<RuleOutcome> source_outcomes(const RuleLog& rules) {
 }
 
 std::string names_of(const Source& source, const std::vector<int>& columns) {
-  return join(columns, [&](int column) { return source.schema().column(column).name(); });
+  return query::join(columns, [&](int column) { return source.schema().column(column).name(); });
 }
 
 }  // namespace skyrank::exec

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/checked_size.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 
 namespace skyrank {
 inline namespace v0 {

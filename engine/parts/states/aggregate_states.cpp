@@ -14,11 +14,11 @@
 
 #include "engine/decimal.hpp"
 #include "engine/device/resident.hpp"
-#include "engine/operators/exact_sum.hpp"
-#include "engine/operators/gather.hpp"
-#include "engine/operators/groups/classes.hpp"
-#include "engine/operators/groups/extremes.hpp"
-#include "engine/operators/groups/members.hpp"
+#include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/exact_sum.hpp"
+#include "engine/operators/group/extremes.hpp"
+#include "engine/operators/group/members.hpp"
+#include "engine/operators/group/slots/classes.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "engine/expression/evaluate.hpp"
-#include "engine/operators/gather.hpp"
-#include "engine/operators/groups/classes.hpp"
-#include "engine/operators/groups/members.hpp"
-#include "engine/operators/missing.hpp"
+#include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/members.hpp"
+#include "engine/operators/group/slots/classes.hpp"
+#include "engine/operators/missing/missing.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/global_rows.hpp"
 #include "engine/plan/physical_plan.hpp"

@@ -9,7 +9,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/column_traits.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {

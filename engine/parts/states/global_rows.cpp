@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 
 namespace skyrank::exec {
 

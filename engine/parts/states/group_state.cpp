@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
 #include "engine/parts/states/candidate_state.hpp"
 #include "engine/parts/states/candidates.hpp"

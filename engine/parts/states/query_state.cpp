@@ -8,9 +8,10 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/operators/group/group_plan.hpp"
+#include "engine/operators/scan/scan_plan.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/unite.hpp"
-#include "engine/plan/describe.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
 

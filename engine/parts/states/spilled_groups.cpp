@@ -10,8 +10,8 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/operators/gather.hpp"
-#include "engine/operators/groups/group_keys.hpp"
+#include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/slots/group_keys.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/concatenate.hpp"

@@ -5,7 +5,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/key_expressions.hpp"
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"

@@ -7,18 +7,21 @@
 #include <vector>
 
 #include "engine/device/resident.hpp"
-#include "engine/operators/device_groups.hpp"
-#include "engine/operators/device_partitions.hpp"
-#include "engine/operators/rank.hpp"
-#include "engine/plan/layout.hpp"
+#include "engine/operators/filter/filter_plan.hpp"
+#include "engine/operators/group/device_groups.hpp"
+#include "engine/operators/group/group_plan.hpp"
+#include "engine/operators/group/slots/numbering_cost.hpp"
+#include "engine/operators/partition/device_partitions.hpp"
+#include "engine/operators/partition/partition_plan.hpp"
+#include "engine/operators/rank/rank.hpp"
+#include "engine/operators/rank/rank_plan.hpp"
+#include "engine/operators/window.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 
 namespace skyrank::exec {
 namespace {
-
-constexpr double kHostRowSeconds = 3e-9;  // a row that the CPU compares with the last of the best of its partition
 
 /// Returns the reason if the values of some column have no codes on the GPU.
 std::optional<std::string> why_no_codes(const std::vector<int>& columns, const Table& table) {
@@ -101,18 +104,6 @@ OperatorCost device_cost_of_groups(const PhysicalPlan& plan, const Table& table)
                             .totals = static_cast<double>(arguments.size())});
 }
 
-std::vector<const query::BoundExpression*> ranking_expressions(const PhysicalPlan& plan) {
-  std::vector<const query::BoundExpression*> expressions;
-  for (const query::BoundRankTerm& term : plan.query.ranking) expressions.push_back(&term.expression);
-  return expressions;
-}
-
-double key_bytes(const PhysicalPlan& plan) {
-  double bytes = 0;
-  for (const kernels::KeyWidth width : ranking_widths(plan)) bytes += static_cast<double>(width);
-  return bytes;
-}
-
 PartitionedShape partitioned_shape(const PhysicalPlan& plan, const Table& table) {
   const double rows = plan.operators.partition->estimate.rows;
   const std::int64_t largest = segment_rows(plan, rows);
@@ -120,7 +111,7 @@ PartitionedShape partitioned_shape(const PhysicalPlan& plan, const Table& table)
           .groups = plan.segments,
           .wanted = static_cast<double>(window_of(plan.query).end(largest)),
           .column_bytes = residency_of(plan.query.partition_columns, table).row_bytes,
-          .key_bytes = key_bytes(plan)};
+          .key_bytes = ranking_key_bytes(plan)};
 }
 
 OperatorCost device_cost_of_partitions(const PartitionedShape& shape) {
@@ -135,7 +126,7 @@ double host_seconds(const PhysicalPlan& plan, const Table& table) {
   const double threads = std::max(plan.machine.threads, 1);
   const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
   return filter + numbering_cost(shape, plan.machine.threads).seconds + plan.operators.rank_keys->estimate.ms / 1e3 +
-         rows * kHostRowSeconds / threads;
+         rows * unit_cost::kBeaten / threads;
 }
 
 /// Predicts the seconds for the same on the GPU, with the transfers to it.
@@ -147,9 +138,9 @@ double device_seconds(const PhysicalPlan& plan, const Table& table) {
   const double ranked = selects_candidates(partitioned) ? candidate_rows(partitioned) : partitioned.rows;
   const auto ranking = ranking_expressions(plan);
   const double read = residency_of(columns_of(ranking), table).row_bytes;
-  seconds += device_keys_cost(ranking, read, key_bytes(plan), ranked, ranked / all).seconds;
+  seconds += device_keys_cost(ranking, read, ranking_key_bytes(plan), ranked, ranked / all).seconds;
   const planner::cost::PartitionShape shape{
-      .partitions = plan.segments, .rows = ranked, .k = partitioned.wanted, .key_bytes = key_bytes(plan)};
+      .partitions = plan.segments, .rows = ranked, .k = partitioned.wanted, .key_bytes = ranking_key_bytes(plan)};
   seconds += planner::seconds_of(planner::cost::cuda_partitions(shape));
   const std::int64_t largest = segment_rows(plan, partitioned.rows);
   const bool one_by_one = !ranks_at_once(window_of(plan.query), std::llround(plan.segments), largest);

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "engine/device/resident.hpp"
-#include "engine/plan/layout.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/operators/filter/filter_plan.hpp"
+#include "engine/operators/rank/rank_plan.hpp"
+#include "engine/operators/skyline/skyline_plan.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/plan/rules/device_groups.hpp"
-#include "engine/plan/rules/early_cost.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/expression/patterns.hpp"
-#include "engine/operators/rank.hpp"
 
 namespace skyrank::exec {
 

@@ -4,12 +4,11 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/expression/patterns.hpp"
+#include "engine/operators/filter/filter_plan.hpp"
 #include "engine/operators/skyline/monotone.hpp"
 #include "engine/operators/skyline/skyline.hpp"
-#include "engine/plan/layout.hpp"
+#include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
-#include "engine/plan/paths.hpp"
-#include "engine/plan/rules/early_cost.hpp"
 #include "planner/choose.hpp"
 #include "planner/facts/estimate.hpp"
 

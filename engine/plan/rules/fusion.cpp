@@ -1,8 +1,8 @@
 #include "engine/plan/rules/fusion.hpp"
 
 #include "engine/keys/fused_keys.hpp"
-#include "engine/operators/rank.hpp"
-#include "engine/plan/paths.hpp"
+#include "engine/operators/rank/rank.hpp"
+#include "engine/operators/rank/rank_plan.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
 

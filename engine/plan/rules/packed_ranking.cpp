@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "engine/operators/rank.hpp"
+#include "engine/operators/rank/rank.hpp"
+#include "engine/operators/rank/rank_plan.hpp"
 
 namespace skyrank::exec {
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
-#include "engine/operators/partition_top_k.hpp"
+#include "engine/operators/rank/partition_top_k.hpp"
+#include "engine/operators/rank/rank.hpp"
+#include "engine/operators/rank/rank_plan.hpp"
+#include "engine/operators/window.hpp"
+#include "engine/plan/operator_cost.hpp"
 
 namespace skyrank::exec {
 namespace {
-
-constexpr double kRowSeconds = 3e-9;  // a row that loses to the last of the best of its partition
 
 /// Returns why partitions are to be ranked one by one; nothing where the best of all can be kept in one pass.
 const char* why_one_by_one(const PhysicalPlan& plan) {
@@ -28,7 +30,7 @@ void keep_best_of_partitions(PhysicalPlan& plan, const Table& /*table*/) {
   plan.partition_top_k = true;
   operators.order->note = "the best of each partition are kept in one pass over the keys";
   operators.order->estimate.ms =
-      operators.rank_keys->estimate.rows * kRowSeconds * 1e3 / std::max(plan.machine.threads, 1);
+      operators.rank_keys->estimate.rows * unit_cost::kBeaten * 1e3 / std::max(plan.machine.threads, 1);
   plan.rules.applied(Rule::partition_top_k, "rows need not be sorted by partition");
 }
 

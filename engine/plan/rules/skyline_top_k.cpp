@@ -4,10 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "engine/operators/rank/rank_plan.hpp"
+#include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
-#include "engine/plan/describe.hpp"
-#include "engine/plan/layout.hpp"
-#include "engine/plan/paths.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {

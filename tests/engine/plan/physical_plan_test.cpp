@@ -8,11 +8,10 @@
 #include <skyrank/engine.hpp>
 
 #include "engine/plan/forced_path.hpp"
-#include "engine/plan/make_plan.hpp"
-#include "engine/plan/paths.hpp"
 #include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/rules/skyline_top_k.hpp"
 #include "engine/plan/tree.hpp"
 #include "tests/engine/operator_test.hpp"

@@ -6,7 +6,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/partial.hpp>
 
-#include "engine/operators/gather.hpp"
+#include "engine/operators/gather/gather.hpp"
 
 // Tables in parts, for the tests of partial answers.
 namespace skyrank {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "engine/operators/rank.hpp"
+#include "engine/operators/rank/rank.hpp"
 #include "engine/operators/skyline/monotone.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 #include "tests/engine/operator_test.hpp"

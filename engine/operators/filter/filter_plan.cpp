@@ -1,0 +1,46 @@
+#include "engine/operators/filter/filter_plan.hpp"
+
+#include "engine/device/resident.hpp"
+#include "engine/plan/estimate.hpp"
+#include "planner/cost/cuda_common.hpp"
+
+namespace skyrank::exec {
+
+double lay_out_filter(PhysicalPlan& plan, const Table& table, double rows) {
+  if (!plan.query.condition) return rows;
+  const query::BoundExpression& condition = *plan.query.condition;
+  const double share = plan.sample.selectivity.value_or(guess_selectivity(*plan.condition));
+  rows = at_least_one(rows * share, rows);
+  Operator& filter = plan.operators.filter.emplace(make_operator(OperatorKind::filter, condition.text, rows));
+  predict(filter, filter_cost(*plan.condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));
+  if (plan.sample.selectivity) {
+    filter.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"selectivity", share}};
+  }
+  return rows;
+}
+
+OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads) {
+  return {start_and(rows * evaluation_seconds(condition) + kept * unit_cost::kListRow, threads),
+          kept * sizeof(std::int64_t)};
+}
+
+// Bits of the rows, sums of these, ids, and two waits of the host: whether a row failed, and how many pass.
+OperatorCost device_filter_cost(const Ir& condition, double column_bytes, double rows, double kept) {
+  constexpr double kLaunches = 5;
+  constexpr double kBits = 0.5;  // bytes of bits and their sums, written and read
+  const double written = kept * sizeof(std::int64_t);
+  const double moved = rows * (column_bytes + kBits) + written;
+  return {kLaunches * planner::cost::kCudaLaunch + 2 * planner::cost::kCudaWait + moved * planner::cost::kCudaByte +
+              rows * count_operations(condition) * unit_cost::kDeviceOperation,
+          written};
+}
+
+OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
+  const query::BoundExpression& condition = *plan.query.condition;
+  const auto all = static_cast<double>(table.num_rows());
+  const double passing = plan.operators.filter->estimate.rows;
+  if (!plan.on_device) return filter_cost(*plan.condition, all, passing, plan.machine.threads);
+  return device_filter_cost(*plan.condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
+}
+
+}  // namespace skyrank::exec

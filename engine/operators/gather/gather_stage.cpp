@@ -1,0 +1,106 @@
+#include "engine/operators/gather/gather_stage.hpp"
+
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/operators/gather/gather.hpp"
+#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
+#include "engine/runtime/ranges.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// Returns from[places[0]], from[places[1]], ...
+template <class T>
+Vector<T> values_at(const auto& from, std::span<const std::int64_t> places) {
+  Vector<T> values(places.size());
+  for_each_range(static_cast<std::int64_t>(places.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) values[i] = from[places[i]];
+  });
+  return values;
+}
+
+/// Returns a copy that the caller will own.
+template <class T>
+std::vector<T> copy_for_caller(std::span<const T> values) {
+  QueryMemory::hold(values.size_bytes());
+  return in_large_pages(values);
+}
+
+/// Returns the levels of the rows at `positions`, or of all candidates; empty without a preference.
+std::vector<std::int32_t> levels_of(const Execution& execution, const Candidates& candidates,
+                                    const std::optional<Vector<std::int64_t>>& positions) {
+  if (!execution.plan.preference) return {};
+  const auto n = positions ? positions->size() : static_cast<std::size_t>(candidates.rows.size());
+  if (candidates.levels.are_first()) {
+    QueryMemory::hold(n * sizeof(std::int32_t));
+    return in_large_pages(n, std::int32_t{1});
+  }
+  return copy_for_caller<std::int32_t>(positions ? candidates.levels.at(*positions)
+                                                 : candidates.levels.all(candidates.rows.size()));
+}
+
+/// The ids of an answer's rows, in its order. A list of all candidates is viewed, not copied.
+class AnswerRows {
+ public:
+  /// Takes the rows at `positions`, or all rows without them.
+  AnswerRows(const RowSet& rows, std::optional<Vector<std::int64_t>> positions) : all_(rows) {
+    if (positions) {
+      chosen_ = rows.is_all() ? std::move(*positions) : rows.at(*positions);
+    } else if (rows.is_all()) {
+      chosen_.resize(static_cast<std::size_t>(rows.size()));
+      std::iota(chosen_.begin(), chosen_.end(), RowId{0});
+    } else {
+      listed_ = true;
+    }
+  }
+
+  std::span<const RowId> ids() const {
+    if (!listed_) return chosen_;
+    return {all_.view().ids, static_cast<std::size_t>(all_.size())};
+  }
+
+ private:
+  RowSet all_;
+  Vector<RowId> chosen_;
+  bool listed_ = false;  // they are those of `all_`
+};
+
+Column output_column(const query::BoundOutput& output, const SourceTable& source, std::span<const RowId> rows,
+                     std::span<const std::int32_t> levels) {
+  switch (output.kind) {
+    case query::BoundOutput::Kind::row:
+      return source.grouped ? row_column(values_at<RowId>(source.first_rows, rows), output.name)
+                            : row_column(rows, output.name);
+    case query::BoundOutput::Kind::level: return Column::own(output.name, copy_for_caller(levels));
+    case query::BoundOutput::Kind::score:
+    case query::BoundOutput::Kind::expression: break;
+  }
+  return gather(output.expression, source.table, rows, output.name);
+}
+
+}  // namespace
+
+Result gather(Execution& execution, const SourceTable& source, const Candidates& candidates,
+              std::optional<Vector<std::int64_t>> positions) {
+  Result result;
+  const Operator& op = execution.plan.operators.gather;
+  result.table = timed(execution, execution.timing.gather_ms, op, [&] {
+    result.levels = levels_of(execution, candidates, positions);
+    const AnswerRows rows(candidates.rows, std::move(positions));
+    std::vector<Column> columns;
+    for (const query::BoundOutput& output : execution.query().outputs) {
+      columns.push_back(output_column(output, source, rows.ids(), result.levels));
+    }
+    result.rows = source.grouped ? copy_for_caller<RowId>(values_at<RowId>(source.first_rows, rows.ids()))
+                                 : copy_for_caller<RowId>(rows.ids());
+    return Table(std::move(columns));
+  });
+  execution.record.of(op).rows = result.table.num_rows();
+  return result;
+}
+
+}  // namespace skyrank::exec

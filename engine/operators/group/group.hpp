@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/expression/evaluate.hpp"
+#include "engine/operators/group/slots/classes.hpp"
+#include "engine/row_error.hpp"
+
+namespace skyrank::exec {
+
+/// The table that `group_by` derives, one row a group, in order of the groups' first rows.
+struct Grouped {
+  Table table;               ///< the group columns (values of the first row), then the aggregates
+  Vector<RowId> first_rows;  ///< per group: its first row in the input; ascending
+  std::string numbering;     ///< how rows were given the numbers of their groups, as explain shows it
+  /// Number of all groups, if groups that cannot be among the best are not in the table.
+  std::optional<std::int64_t> num_groups = std::nullopt;
+};
+
+/// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all
+/// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums are exact, those of floats rounded
+/// once. min and max ignore NaN where there are numbers.
+/// DataError for a sum that overflows, naming the group's first row.
+Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows,
+              Numbering numbering = Numbering::by_values);
+
+/// Returns the error of a sum that its type does not hold. `row` is the first one of the group.
+RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,215 @@
+#include "engine/operators/skyline/skyline_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "engine/device/resident.hpp"
+#include "engine/operators/skyline/level_strategy.hpp"
+#include "engine/operators/skyline/levels_at_once.hpp"
+#include "engine/operators/skyline/skyline.hpp"
+#include "planner/cost/levels.hpp"
+#include "planner/facts/estimate.hpp"
+
+namespace skyrank::exec {
+
+using kernels::KeyWidth;
+
+namespace {
+
+std::string describe_levels(const query::BoundQuery& query) {
+  std::string text;
+  if (query.levels) text += "; levels: " + std::to_string(*query.levels);
+  if (query.at_least) text += "; at_least: " + std::to_string(*query.at_least);
+  if (query.distinct) text += "; distinct";
+  return text;
+}
+
+std::vector<std::pair<std::string, double>> described_preference(const planner::Statistics& preference, double rows) {
+  if (preference.sample == 0) return {};
+  return {{"sample", static_cast<double>(preference.sample)},
+          {"effective dimensions", preference.growth.dims},
+          {"growth exponent", preference.growth.exponent(std::max(rows, 2.0))},
+          {"left by a prefilter", preference.survivors},
+          {"rank correlation", preference.correlation}};
+}
+
+planner::Choice<kernels::SkylineAlgorithm> skyline_path(const PhysicalPlan& plan, const kernels::SkylineShape& shape,
+                                                        const planner::Statistics& statistics) {
+  return planner::choose(shape, plan.constraints, machine_beside(plan, plan.operators.skyline_keys), statistics);
+}
+
+/// The expected Pareto levels below the first.
+struct ExpectedLevels {
+  double rows = 1;     ///< number of rows of each
+  double seconds = 0;  ///< predicted time of the first of them
+  const kernels::SkylineAlgorithm* algorithm = nullptr;
+};
+
+/// Returns what to expect below a first level of `first_rows` among `rows`, whose path takes `first_seconds`.
+ExpectedLevels expected_levels(const PhysicalPlan& plan, double rows, double first_rows, double first_seconds) {
+  const SkylineStep& step = plan.preference->steps.front();
+  const auto shape = shape_of(step, width_of(*plan.preference, step), std::llround(rows));
+  planner::Statistics statistics = plan.sample.preference;
+  const double dims = statistics.sample > 0 ? statistics.growth.dims : static_cast<double>(shape.d);
+  const double mean_rows = std::max(first_rows, planner::mean_level_rows(rows, dims));
+  statistics.level_rows = planner::level_rows_below(shape, statistics, mean_rows);
+  if (statistics.level_rows == 0) return {mean_rows, first_seconds, nullptr};
+  const auto path = skyline_path(plan, shape, statistics);
+  if (path.algorithm->device == kernels::Device::cuda) return {mean_rows, first_seconds, nullptr};
+  return {mean_rows, path.seconds, path.algorithm};
+}
+
+}  // namespace
+
+double lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, double rows) {
+  if (!plan.preference) return rows;
+  const PreferencePlan& preference = *plan.preference;
+  std::string all;
+  for (const SkylineStep& step : preference.steps) all += (all.empty() ? "" : "; then ") + describe(preference, step);
+  plan.operators.skyline_keys = make_operator(OperatorKind::skyline_keys, all, rows);
+  double bytes = 0;
+  for (const SkylineStep& step : preference.steps) {
+    bytes += static_cast<double>(step.keys.size()) * static_cast<double>(width_of(preference, step));
+  }
+  predict(*plan.operators.skyline_keys,
+          keys_cost(preference_expressions(plan), bytes, rows, is_listed(plan), plan.machine.threads));
+  for (std::size_t s = 0; s < preference.steps.size(); ++s) {
+    const SkylineStep& step = preference.steps[s];
+    if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
+      const double levels = static_cast<double>(plan.query.levels.value_or(1));
+      const kernels::SkylineShape shape = shape_of(step, kernels::KeyWidth::bytes4, segment_rows(plan, rows));
+      const double segment = planner::skyline_rows(shape, plan.sample.preference);
+      const double kept =
+          std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
+      rows = std::min(rows, kept);
+    }
+    const bool last = s + 1 == preference.steps.size();
+    plan.operators.skyline.push_back(make_operator(
+        OperatorKind::skyline,
+        (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
+        rows));
+    plan.operators.skyline.back().step = s;
+    if (s == 0) plan.operators.skyline.back().statistics = described_preference(plan.sample.preference, rows);
+  }
+  return rows;
+}
+
+KeyWidth width_of(const query::BoundPreference& term) {
+  const bool few_values = term.kind == Preference::Kind::in || term.kind == Preference::Kind::where;
+  return few_values ? KeyWidth::bytes1 : width_of(term.expression);
+}
+
+KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
+  int widest = 0;
+  for (const KeyTerms& key : step.keys) {
+    int bytes = 0;
+    for (const std::size_t term : key) bytes += static_cast<int>(width_of(plan.terms[term]));
+    widest = std::max(widest, bytes);
+  }
+  return widest > 4 ? KeyWidth::bytes8 : KeyWidth::bytes4;
+}
+
+planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection) {
+  const auto count = static_cast<double>(selection.k);
+  planner::Statistics statistics;
+  statistics.sample = plan.sample.preference.sample;
+  statistics.growth = {
+      .sample = count,
+      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().estimate.rows, count))};
+  return statistics;
+}
+
+planner::Statistics skyline_prefix_statistics(const PhysicalPlan& plan) {
+  planner::Statistics statistics;
+  statistics.selectivity = plan.sample.selectivity.value_or(1);
+  return statistics;
+}
+
+std::vector<const query::BoundExpression*> preference_expressions(const PhysicalPlan& plan) {
+  std::vector<const query::BoundExpression*> expressions;
+  for (const query::BoundPreference& term : plan.preference->terms) expressions.push_back(&term.expression);
+  return expressions;
+}
+
+OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
+  const Operator& keys = *plan.operators.skyline_keys;
+  const double bytes = keys.estimate.bytes / std::max(keys.estimate.rows, 1.0);
+  const auto expressions = preference_expressions(plan);
+  if (!plan.on_device) return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
+  const double share = listed ? rows / std::max<double>(static_cast<double>(table.num_rows()), 1) : 1;
+  return device_keys_cost(expressions, residency_of(columns_of(expressions), table).row_bytes, bytes, rows, share);
+}
+
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows,
+                                                     const planner::Statistics& statistics) {
+  const SkylineStep& step = plan.preference->steps[s];
+  const auto shape = shape_of(step, width_of(*plan.preference, step), segment_rows(plan, rows));
+  return skyline_path(plan, shape, statistics);
+}
+
+// Later steps compare rows that are equal in the earlier ones, of which there are no statistics.
+planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, std::size_t s, double rows) {
+  return step_path(plan, s, rows,
+                   s > 0                                       ? planner::Statistics{}
+                   : plan.strategy == Strategy::skyline_prefix ? skyline_of_prefix(plan, *plan.selection)
+                                                               : plan.sample.preference);
+}
+
+void choose_skyline_paths(PhysicalPlan& plan) {
+  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+  for (Operator& step : plan.operators.skyline) {
+    PathDescription& path = step.path.emplace(describe_path(step_path(plan, step.step, rows)));
+    if (step.step == 0) {
+      const auto n = static_cast<double>(segment_rows(plan, rows));
+      const kernels::SkylineShape shape =
+          shape_of(plan.preference->steps[0], KeyWidth::bytes4, static_cast<std::int64_t>(n));
+      price_levels(path, plan, n, planner::skyline_rows(shape, plan.sample.preference));
+    }
+    price_repeated(path, partitions_to_solve(plan, rows), plan.machine.threads);
+    rows = step.estimate.rows;
+  }
+}
+
+std::string describe_lower_levels(const kernels::SkylineAlgorithm& path, std::int64_t from) {
+  return "from level " + std::to_string(from) + " on by " + std::string(path.name);
+}
+
+std::string describe_at_once(const PhysicalPlan& plan, std::int64_t from) {
+  const std::size_t keys = plan.preference->steps.front().keys.size();
+  return "from level " + std::to_string(from) + " on all levels at once by " +
+         std::string(kernels::levels_algorithm(keys)) + " on cpu";
+}
+
+void price_levels(PathDescription& path, const PhysicalPlan& plan, double rows, double level_rows) {
+  constexpr int kMaxLevels = 10'000;  // one by one are no more
+  const auto wanted_levels = static_cast<double>(plan.query.levels.value_or(1));
+  if (wanted_levels <= 1 && !plan.query.at_least) return;
+  const double first_rows = std::max(level_rows, 1.0);
+  const bool on_gpu = path.device == kernels::Device::cuda;  // and all levels with it
+  const ExpectedLevels lower = on_gpu ? ExpectedLevels{first_rows, path.predicted_ms / 1e3}
+                                      : expected_levels(plan, rows, first_rows, path.predicted_ms / 1e3);
+  LevelStrategy strategy(static_cast<double>(plan.preference->steps.front().keys.size()), plan.machine.threads, 0);
+  double left = rows;
+  for (int levels = 1; levels < kMaxLevels; ++levels) {
+    const double level = levels == 1 ? first_rows : std::min(lower.rows, left);
+    strategy.took_level(left, level, lower.seconds * left / rows);
+    left -= level;
+    std::optional<double> wanted_rows;
+    if (plan.query.at_least) wanted_rows = static_cast<double>(*plan.query.at_least) - (rows - left);
+    if (left < 1 || (wanted_rows ? *wanted_rows <= 0 : levels >= wanted_levels)) return;
+    const double wanted = wanted_levels - levels;
+    if (can_level_at_once(*plan.preference) && strategy.prefers_at_once(left, wanted, wanted_rows)) {
+      path.predicted_ms += strategy.at_once_seconds(left, wanted, wanted_rows) * 1e3;
+      path.reason += "; expected " + describe_at_once(plan, levels + 1);
+      return;
+    }
+    if (levels == 1 && lower.algorithm != nullptr && lower.algorithm->name != path.algorithm) {
+      path.reason += "; expected " + describe_lower_levels(*lower.algorithm, 2);
+    }
+    path.predicted_ms += lower.seconds * left / rows * 1e3;
+  }
+}
+
+}  // namespace skyrank::exec

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <skyrank/plan.hpp>
+
+#include "engine/runtime/execution_context.hpp"
+#include "engine/runtime/stopwatch.hpp"
+#include "kernels/common/problem.hpp"
+#include "planner/choose.hpp"
+
+// Chooses the path of a kernel, runs it, and books what it did.
+namespace skyrank::exec {
+
+/// The totals of a number of kernel runs. Times of runs side by side add up.
+struct Report {
+  std::int64_t rows = 0;
+  double ms = 0;
+  double transfer_ms = 0;  ///< the part of `ms` that transfers to and from a device take
+  kernels::Work work;
+
+  Report& operator+=(const Report& other) {
+    rows += other.rows;
+    ms += other.ms;
+    transfer_ms += other.transfer_ms;
+    work += other.work;
+    return *this;
+  }
+};
+
+/// Asks the planner for the path of every problem of a stage. The largest problem gets the path for its exact size, all
+/// smaller ones that of the next power of two, so that a million small partitions cost few choices and the choice does
+/// not depend on the order of execution. Thread-safe.
+template <class Algorithm>
+class Chooser {
+ public:
+  using Shape = typename Algorithm::Shape;
+
+  Chooser(const ExecutionContext& context, std::int64_t largest, const planner::Statistics& statistics)
+      : context_(context), largest_(static_cast<std::size_t>(largest)), statistics_(statistics) {}
+
+  const planner::Choice<Algorithm>& operator()(Shape shape) {
+    if (shape.n < largest_) shape.n = std::min(std::bit_ceil(shape.n), largest_);
+    const std::lock_guard lock(mutex_);
+    const auto known = choices_.find(shape.n);
+    if (known != choices_.end()) return known->second;
+    const planner::Machine machine = with_memory_left(context_.machine);
+    return choices_.emplace(shape.n, planner::choose(shape, context_.constraints, machine, statistics_)).first->second;
+  }
+
+ private:
+  const ExecutionContext& context_;
+  std::size_t largest_;
+  planner::Statistics statistics_;
+  std::mutex mutex_;
+  std::map<std::size_t, planner::Choice<Algorithm>> choices_;
+};
+
+/// Runs the chosen algorithm and books what it did.
+template <class Algorithm>
+auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
+              const ExecutionContext& context, Report& report) {
+  Stopwatch watch;
+  auto solution = path.algorithm->run(problem, path.parameters, context.kernel_context);
+  double transfer_ms = 0;
+  if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
+  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), transfer_ms, solution.work};
+  return std::move(solution.rows);
+}
+
+/// The path of a kernel in the words of a plan: the choice, its price, and the paths that lost.
+struct PathDescription {
+  std::string algorithm;
+  kernels::Device device = kernels::Device::cpu;
+  std::string reason;
+  double predicted_ms = 0;
+  double predicted_bytes = 0;
+  std::vector<std::pair<std::string, std::int64_t>> parameters;
+  std::vector<Alternative> alternatives;
+};
+
+template <class Algorithm>
+PathDescription describe_path(const planner::Choice<Algorithm>& path) {
+  PathDescription described{.algorithm = std::string(path.algorithm->name),
+                            .device = path.algorithm->device,
+                            .reason = path.reason,
+                            .predicted_ms = path.seconds * 1e3,
+                            .predicted_bytes = path.bytes,
+                            .parameters = {},
+                            .alternatives = {}};
+  for (const kernels::Parameter& parameter : path.algorithm->parameters) {
+    described.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
+  }
+  for (const planner::Considered& other : path.others) {
+    described.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
+  }
+  return described;
+}
+
+/// Multiplies the predicted time of a path that runs `times` times, once for each partition, on `threads` threads.
+inline void price_repeated(PathDescription& path, double times, int threads) {
+  if (times <= 1) return;
+  const double factor = times / std::min<double>(times, threads);
+  path.predicted_ms *= factor;
+  for (Alternative& other : path.alternatives) other.predicted_ms *= factor;
+}
+
+}  // namespace skyrank::exec

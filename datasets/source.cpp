@@ -15,7 +15,7 @@ struct NamedFiles {
   std::optional<Format> format;
 };
 
-NamedFiles files_of(const TableSource& source, const std::filesystem::path& base) {
+NamedFiles files_of(const TableSpec& source, const std::filesystem::path& base) {
   NamesWithFormat split = split_formats(source.files, base, source.location);
   if (!source.format.empty()) {
     const Format format = parse_input_format(source.format, source.location);
@@ -30,7 +30,7 @@ NamedFiles files_of(const TableSource& source, const std::filesystem::path& base
   return {expand_files(split.names, base, source.location, folders), split.format};
 }
 
-ReadOptions read_options(const TableSource& source, const NamedFiles& named, const std::filesystem::path& base,
+ReadOptions read_options(const TableSpec& source, const NamedFiles& named, const std::filesystem::path& base,
                          const LoadOptions& options) {
   ReadOptions read;
   read.format = named.format;
@@ -53,7 +53,7 @@ ReadOptions read_options(const TableSource& source, const NamedFiles& named, con
 }
 
 /// The generator's columns without rows.
-Table generated_schema(const TableSource& source) {
+Table generated_schema(const TableSpec& source) {
   GeneratorSpec spec = *source.generator;
   spec.rows = 0;
   return generate(spec, 1, source.location);
@@ -69,7 +69,7 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 
 }  // namespace
 
-Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+Table load(const TableSpec& source, const std::filesystem::path& base, const LoadOptions& options) {
   // Reading a table as a whole ends with the query that it is read for; sources outlive their first query.
   const exec::EitherStop either(options.stop, exec::current_stop());
   LoadOptions stoppable = options;
@@ -80,11 +80,11 @@ Table load(const TableSource& source, const std::filesystem::path& base, const L
   return read(files.paths, read_options(source, files, base, stoppable));
 }
 
-std::shared_ptr<const Source> open_or_load(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_or_load(const TableSpec& source, const std::filesystem::path& base,
                                            const LoadOptions& options) {
   if (auto opened = open_source(source, base, options)) return opened;
   try {
-    return table_source(load(source, base, options));
+    return in_memory_source(load(source, base, options));
   } catch (const TextTooLarge&) {
     if (options.block_bytes > 0) throw;
     LoadOptions blocks = options;
@@ -94,14 +94,14 @@ std::shared_ptr<const Source> open_or_load(const TableSource& source, const std:
   }
 }
 
-std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_source(const TableSpec& source, const std::filesystem::path& base,
                                           const LoadOptions& options) {
   if (source.generator) return nullptr;
   const NamedFiles files = files_of(source, base);
   return open_source(files.paths, read_options(source, files, base, options));
 }
 
-ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+ColumnNames column_names(const TableSpec& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (!source.generator) {
     const NamedFiles files = files_of(source, base);
     return column_names(files.paths, read_options(source, files, base, options));
@@ -112,7 +112,7 @@ ColumnNames column_names(const TableSource& source, const std::filesystem::path&
   return names;
 }
 
-Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+Table load_schema(const TableSpec& source, const std::filesystem::path& base, const LoadOptions& options) {
   if (source.generator) return select(generated_schema(source), options.columns);
   const NamedFiles files = files_of(source, base);
   return read_schema(files.paths, read_options(source, files, base, options));

@@ -74,7 +74,7 @@ std::string why_useless(const Declared& algorithm) {
          std::string(algorithm.kind.field) + "', which the query does not have";
 }
 
-void check_algorithms(const Using& path, const std::vector<Declared>& all, const Location& query) {
+void check_algorithms(const ForcedPath& path, const std::vector<Declared>& all, const Location& query) {
   for (const std::string& name : path.algorithms) {
     const auto found = std::ranges::find(all, name, &Declared::name);
     if (found != all.end() && found->usable) continue;
@@ -105,7 +105,7 @@ std::vector<std::string> parameters_of(const std::vector<Declared>& algorithms) 
 }
 
 /// Says why no algorithm that the query can use has a parameter.
-std::string why_unknown(const Using& path, const std::string& name, const std::vector<Declared>& all,
+std::string why_unknown(const ForcedPath& path, const std::string& name, const std::vector<Declared>& all,
                         const std::vector<Declared>& candidates) {
   const std::vector<std::string> names = parameters_of(candidates);
   if (!path.algorithms.empty()) {
@@ -117,8 +117,8 @@ std::string why_unknown(const Using& path, const std::string& name, const std::v
          "; the query takes " + listed_or_none(names);
 }
 
-void check_parameter(const Using& path, const std::string& name, std::int64_t value, const std::vector<Declared>& all,
-                     const std::vector<Declared>& candidates, const Location& query) {
+void check_parameter(const ForcedPath& path, const std::string& name, std::int64_t value,
+                     const std::vector<Declared>& all, const std::vector<Declared>& candidates, const Location& query) {
   std::string wrong;
   bool known = false;
   bool fits = false;
@@ -138,7 +138,7 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
 }  // namespace
 
 void check_forced(const Query& query) {
-  const Using& path = query.using_path();
+  const ForcedPath& path = query.using_path();
   if (path.algorithms.empty() && path.parameters.empty()) return;
   const std::vector<Declared> all = registered(query);
   check_algorithms(path, all, query.location());

@@ -107,7 +107,7 @@ struct BoundQuery {
   Missing nan_rule = Missing::worst;
   Missing null_rule = Missing::worst;
   std::vector<BoundOutput> outputs;
-  Using path;
+  ForcedPath path;
 
   /// Returns true if NULL is better than every value.
   bool nulls_first() const { return null_rule == Missing::best; }

@@ -193,7 +193,7 @@ Query& Query::timeout(std::optional<std::chrono::milliseconds> limit) {
   return *this;
 }
 
-Query& Query::using_path(Using path) {
+Query& Query::using_path(ForcedPath path) {
   using_path_ = std::move(path);
   return *this;
 }

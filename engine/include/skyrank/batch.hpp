@@ -26,7 +26,7 @@ struct GeneratorSpec {
 };
 
 /// The source of a table that a batch names; `datasets/` turns it into a Table.
-struct SKYRANK_EXPORT TableSource {
+struct SKYRANK_EXPORT TableSpec {
   std::string name;                          ///< name of the table
   std::vector<std::string> files;            ///< paths or globs, as written; relative to the batch file
   std::string format;                        ///< format of the files, such as `csv`; empty means by their extensions
@@ -38,18 +38,21 @@ struct SKYRANK_EXPORT TableSource {
   Location location;                         ///< place of the name in the batch; not compared
 
   /// Returns true if the sources are equal, whatever their places.
-  bool operator==(const TableSource& other) const;
+  bool operator==(const TableSpec& other) const;
 };
+
+/// The former name of TableSpec.
+using TableSource [[deprecated("use TableSpec")]] = TableSpec;
 
 /// Tables and queries over them, as a YAML file states them.
 struct SKYRANK_EXPORT Batch {
-  std::vector<TableSource> tables;  ///< in the order of the file
+  std::vector<TableSpec> tables;    ///< in the order of the file
   std::vector<Query> queries;       ///< in the order of the file
   std::filesystem::path directory;  ///< folder that relative file names start from
   std::vector<int> devices = {};    ///< GPUs to use, by their numbers, for EngineOptions::devices; empty: not said
 
-  const TableSource& table(std::string_view name) const;  ///< BindError with the nearest name
-  const Query& query(std::string_view name) const;        ///< BindError with the nearest name
+  const TableSpec& table(std::string_view name) const;  ///< BindError with the nearest name
+  const Query& query(std::string_view name) const;      ///< BindError with the nearest name
 };
 
 /// Limits on text that strangers wrote.

@@ -68,7 +68,7 @@ enum class DeviceChoice { automatic, cpu, cuda };
 
 /// A forced path, for experiments and tests. Empty means: the planner decides. A name that no part of the query can use
 /// is a BindError: skyline algorithms and their parameters need `prefer`, top-k algorithms and theirs `rank_by`.
-struct Using {
+struct ForcedPath {
   std::vector<std::string> algorithms;  ///< names of the registry; of several for one problem, the planner chooses
   DeviceChoice device = DeviceChoice::automatic;   ///< the device to run on
   std::map<std::string, std::int64_t> parameters;  ///< values of the algorithms' parameters, by name
@@ -76,11 +76,14 @@ struct Using {
   std::map<std::string, Location> locations = {};  ///< places of the names above in a batch; not compared
 
   /// Returns true if the forced paths are equal, whatever their places.
-  bool operator==(const Using& other) const {
+  bool operator==(const ForcedPath& other) const {
     return algorithms == other.algorithms && device == other.device && parameters == other.parameters &&
            without == other.without;
   }
 };
+
+/// The former name of ForcedPath.
+using Using [[deprecated("use ForcedPath")]] = ForcedPath;
 
 /// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
 /// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
@@ -195,9 +198,9 @@ class SKYRANK_EXPORT Query {
   std::optional<std::chrono::milliseconds> timeout() const { return timeout_; }
 
   /// Forces a path, for experiments and tests: `using` of the YAML form, which is a keyword of C++.
-  Query& using_path(Using path);
+  Query& using_path(ForcedPath path);
   /// Returns the forced path.
-  const Using& using_path() const { return using_path_; }
+  const ForcedPath& using_path() const { return using_path_; }
 
   /// Sets the place of the query in its batch; not compared.
   Query& location(Location place);
@@ -230,7 +233,7 @@ class SKYRANK_EXPORT Query {
   Missing nulls_ = Missing::worst;
   std::vector<SelectItem> select_;
   std::optional<std::chrono::milliseconds> timeout_;
-  Using using_path_;
+  ForcedPath using_path_;
   Location location_;
 };
 

@@ -85,7 +85,10 @@ SKYRANK_EXPORT Column absent_column(std::string name, DataType type, std::int64_
 SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 
 /// Makes a source of a table in memory, which is one unit.
-SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
+SKYRANK_EXPORT std::shared_ptr<const Source> in_memory_source(Table table);
+
+/// Makes the same; the former name of in_memory_source().
+[[deprecated("use in_memory_source")]] SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
 
 /// Makes a source of the units [begin, end) of another: a part of its table, whose rows count from 0. Throws DataError
 /// unless begin <= end and the source has so many units.

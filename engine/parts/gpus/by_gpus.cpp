@@ -45,8 +45,8 @@ BoundQuery query_of_part(const BoundQuery& query, bool stays) {
 }
 
 /// The path on the CPU.
-Using path_on_host(const BoundQuery& query) {
-  Using path = query.path;
+ForcedPath path_on_host(const BoundQuery& query) {
+  ForcedPath path = query.path;
   path.device = DeviceChoice::cpu;
   path.algorithms.clear();
   path.parameters.clear();

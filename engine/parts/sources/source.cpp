@@ -49,9 +49,9 @@ Column take(const Column& column, std::span<const RowId> rows) { return exec::ga
 
 namespace {
 
-class TableSource final : public Source {
+class InMemorySource final : public Source {
  public:
-  explicit TableSource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
+  explicit InMemorySource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
     std::vector<Column> columns;
     for (const Column& column : table_.columns()) columns.push_back(take(column, {}));
     schema_ =
@@ -82,7 +82,11 @@ class TableSource final : public Source {
 
 }  // namespace
 
-std::shared_ptr<const Source> table_source(Table table) { return std::make_shared<TableSource>(std::move(table)); }
+std::shared_ptr<const Source> in_memory_source(Table table) {
+  return std::make_shared<InMemorySource>(std::move(table));
+}
+
+std::shared_ptr<const Source> table_source(Table table) { return in_memory_source(std::move(table)); }
 
 }  // namespace v0
 }  // namespace skyrank

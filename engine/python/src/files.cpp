@@ -58,7 +58,7 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   if (delimiter) static_cast<void>(datasets::parse_delimiter(*delimiter));
   if (format) static_cast<void>(datasets::parse_input_format(*format));
   for (const auto& [column, type] : types) static_cast<void>(datasets::parse_column_type(type, column));
-  TableSource described;
+  TableSpec described;
   described.name = "files";
   described.files = patterns;
   described.header = header;

@@ -153,7 +153,7 @@ std::string print_options(const Query& query) {
   if (query.nan() != Missing::worst) add("nan", word(query.nan()));
   if (query.nulls() != Missing::worst) add("nulls", word(query.nulls()));
   if (query.timeout()) add("timeout", "'" + std::to_string(query.timeout()->count()) + "ms'");
-  const Using& path = query.using_path();
+  const ForcedPath& path = query.using_path();
   if (path.device != DeviceChoice::automatic) add("device", word(path.device));
   add_names("algorithm", path.algorithms);
   add_names("without", path.without);

@@ -173,7 +173,7 @@ class SqlBuilder {
 
   std::vector<Text> option_texts_;  // key, then values; of parameters names and values in turn
   std::vector<std::string> options_seen_;
-  Using using_;
+  ForcedPath using_;
 };
 
 }  // namespace skyrank::query

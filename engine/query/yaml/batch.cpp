@@ -73,12 +73,12 @@ std::map<std::string, std::string> read_types(const YamlDocument& document, cons
   return types;
 }
 
-TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
+TableSpec read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
   const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "types", "generate"},
                       MapReader::Unknown::goes_on);
-  TableSource source;
+  TableSpec source;
   source.name = name.text;
   source.location = document.place(name);
   const YamlNode* file = map.find("file");
@@ -107,10 +107,10 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
   return source;
 }
 
-std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node) {
-  std::vector<TableSource> tables;
+std::vector<TableSpec> read_tables(const YamlDocument& document, const YamlNode& node) {
+  std::vector<TableSpec> tables;
   for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
-    TableSource table;
+    TableSpec table;
     table.name = entry.key.text;  // known to queries also where it has mistakes
     document.attempt([&] { table = read_table(document, entry.key, entry.value); });
     tables.push_back(std::move(table));
@@ -148,7 +148,7 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   return queries;
 }
 
-const std::string& name_of(const TableSource& table) { return table.name; }
+const std::string& name_of(const TableSpec& table) { return table.name; }
 const std::string& name_of(const Query& query) { return query.name(); }
 
 template <class Named>
@@ -158,7 +158,7 @@ std::vector<std::string> names_of(const std::vector<Named>& list) {
   return names;
 }
 
-query::TableNames table_names(const std::vector<TableSource>& tables) {
+query::TableNames table_names(const std::vector<TableSpec>& tables) {
   query::TableNames names{names_of(tables), {}};
   names.known.insert(names.listed.begin(), names.listed.end());
   return names;
@@ -210,9 +210,9 @@ void read_document(const YamlDocument& document, Batch& batch) {
   batch.tables = read_tables(document, map.require("tables"));
   document.attempt([&] { batch.queries = read_queries(document, map.require("queries"), table_names(batch.tables)); });
   // Whoever opened a table whose rows have no place would report its mistakes again.
-  const auto is_nowhere = [](const TableSource& table) { return table.files.empty() && !table.generator; };
+  const auto is_nowhere = [](const TableSpec& table) { return table.files.empty() && !table.generator; };
   std::set<std::string> nowhere;
-  for (const TableSource& table : batch.tables) {
+  for (const TableSpec& table : batch.tables) {
     if (is_nowhere(table)) nowhere.insert(table.name);
   }
   std::erase_if(batch.queries, [&](const Query& query) { return nowhere.contains(query.from()); });
@@ -244,13 +244,13 @@ Batch read_as_far(std::string_view yaml, const std::string& source, const BatchL
 
 }  // namespace
 
-bool TableSource::operator==(const TableSource& other) const {
+bool TableSpec::operator==(const TableSpec& other) const {
   return name == other.name && files == other.files && format == other.format && header == other.header &&
          delimiter == other.delimiter && null_spellings == other.null_spellings && types == other.types &&
          generator == other.generator;
 }
 
-const TableSource& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }
+const TableSpec& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }
 
 const Query& Batch::query(std::string_view name) const { return find_named(queries, name, "query"); }
 

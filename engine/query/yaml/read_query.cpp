@@ -265,9 +265,9 @@ class QueryReader {
     selected_.push_back(std::move(item));
   }
 
-  Using read_using(const YamlNode& node, const std::string& what) const {
+  ForcedPath read_using(const YamlNode& node, const std::string& what) const {
     const MapReader map(document_, node, what, {"algorithm", "device", "parameters", "without"});
-    Using result;
+    ForcedPath result;
     const auto named = [&](const YamlNode& name, const std::string& of) {
       std::string text = read_text(document_, name, of);
       result.locations.try_emplace(text, document_.place(name));

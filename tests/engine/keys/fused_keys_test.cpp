@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 20000;  // enough to be sampled
 
 Query from() { return Query::from("t"); }
 
-Using path(std::string algorithm) {
+ForcedPath path(std::string algorithm) {
   return {.algorithms = {std::move(algorithm)}, .device = DeviceChoice::automatic, .parameters = {}};
 }
 

@@ -24,13 +24,13 @@ Query small_skyline() { return from_small().prefer({low("x"), low("y")}); }
 Query ranking() { return from_small().rank_by({low("x")}).limit(2); }
 Query groups() { return from_small().group_by({"x"}).aggregate({count("n")}); }
 
-Using algorithms(std::vector<std::string> names) { return {.algorithms = std::move(names), .parameters = {}}; }
-Using parameter(const std::string& name, std::int64_t value) {
+ForcedPath algorithms(std::vector<std::string> names) { return {.algorithms = std::move(names), .parameters = {}}; }
+ForcedPath parameter(const std::string& name, std::int64_t value) {
   return {.algorithms = {}, .parameters = {{name, value}}};
 }
 
 /// The error of a query with a forced path, from both that plan one; empty where the query is answered.
-std::string refusal(Query query, const Using& path) {
+std::string refusal(Query query, const ForcedPath& path) {
   const Engine engine({.threads = 1, .device = DeviceChoice::cpu});
   query.using_path(path);
   std::string message;
@@ -90,13 +90,13 @@ TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
   EXPECT_EQ(refusal(groups(), parameter("block", 64)),
             "'using': parameter 'block' belongs to sfs; 'sfs' is a skyline algorithm, for 'prefer', which the query "
             "does not have; the query takes none");
-  Using both = algorithms({"heap"});
+  ForcedPath both = algorithms({"heap"});
   both.parameters["block"] = 64;
   EXPECT_EQ(refusal(small_skyline().rank_by({low("x")}), both), "heap has no parameter 'block'");
 }
 
 TEST(ForcedPath, TheErrorStandsWhereTheNameDoes) {
-  Using heap = algorithms({"heap"});
+  ForcedPath heap = algorithms({"heap"});
   heap.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
   try {
     check_forced(small_skyline().using_path(heap));

@@ -31,7 +31,7 @@ Batch batch_of(const SqlArguments& arguments) {
   query::SqlStatement statement = query::parse_sql(text, [&](std::size_t offset) { return places.at(offset); });
   check_file(statement);
   if (statement.query.name().empty()) statement.query.name("answer");
-  TableSource table;
+  TableSpec table;
   table.name = statement.query.from();
   table.files = {table.name};
   table.location = statement.table;

@@ -156,7 +156,7 @@ std::vector<Statement> named_keys() {
 }
 
 std::vector<Statement> options() {
-  Using path;
+  ForcedPath path;
   path.algorithms = {"bnl", "sfs"};
   path.device = DeviceChoice::cpu;
   path.without = {"fusion"};

@@ -148,13 +148,13 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
 )yaml",
                                   "test.yaml");
   ASSERT_EQ(batch.tables.size(), 4u);
-  const TableSource& hotels = batch.table("hotels");
+  const TableSpec& hotels = batch.table("hotels");
   EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
   EXPECT_TRUE(hotels.header);
   EXPECT_TRUE(hotels.null_spellings.empty());
   EXPECT_FALSE(hotels.generator);
   EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
-  const TableSource& parts = batch.table("parts");
+  const TableSpec& parts = batch.table("parts");
   EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
   EXPECT_FALSE(parts.header);
   EXPECT_EQ(parts.delimiter, ";");
@@ -168,9 +168,9 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
 }
 
 TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
-  TableSource a;
+  TableSpec a;
   a.name = "t";
-  TableSource b = a;
+  TableSpec b = a;
   b.location.line = 7;
   EXPECT_EQ(a, b);
   b.header = false;

@@ -96,12 +96,12 @@ std::shared_ptr<void> upload_values(const ColumnData& column, std::size_t width)
 
 ResidentColumn::ResidentColumn(ColumnData column)
     : column_(std::move(column)), device_(kernels::cuda::selected_device().ordinal), lent_(lent_of(column_)) {
-  column_.kept.reset();  // which may hold this
+  drop_kept(column_);  // which may hold this
 }
 
 ResidentColumn::ResidentColumn(ColumnData column, std::shared_ptr<DeviceValues> lent)
     : column_(std::move(column)), device_(lent->device()), lent_(std::move(lent)) {
-  column_.kept.reset();
+  drop_kept(column_);
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
@@ -249,8 +249,7 @@ Table kept_on_device(const Table& table) {
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
     if (pinned_here(data) == nullptr && ResidentColumn::is_possible(data)) {
-      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data), nullptr, lent_of(data),
-                                                     traits_of(data));
+      set_kept(data, std::make_shared<ResidentColumn>(data), nullptr, lent_of(data), traits_of(data));
     }
     columns.emplace_back(column.name(), std::move(data));
   }

@@ -10,6 +10,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/expression/numeric.hpp"
+#include "engine/runtime/column_cache.hpp"
 
 // Writes a compiled expression as a program of the device in postfix order, from the root down. A part without a form
 // on the device is evaluated by the host and sent as a column, from the highest node that has no form on. Truths are
@@ -250,7 +251,7 @@ class Translator {
   void emit_of_host(const Operation& operation) {
     const Rows rows{program_.rows, nullptr};
     ColumnData column = evaluate_all(compile_part(program_, operation), rows, "computed by the host").data();
-    column.kept.reset();  // no later query can ask for this column, so its copy is this query's alone
+    drop_kept(column);  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);
   }
 

@@ -125,7 +125,7 @@ GpuUse EngineState::gpu_use(DeviceChoice device, const Rules& allowed, const std
 }
 
 Rules EngineState::rules_of(const query::BoundQuery& query) const {
-  return without(rules, query.path.without, query.path.locations, query.location);
+  return without(rules, query.path.without, query.path_locations, query.location);
 }
 
 DeviceChoice EngineState::device_of(const query::BoundQuery& query) const {

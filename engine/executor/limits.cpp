@@ -22,7 +22,7 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
 }  // namespace
 
 Limits::Limits(const Query& query, const RunOptions& options, Timer& timer)
-    : Limits(query.name(), query.location(), time_limit(query, options), options.stop, timer) {}
+    : Limits(query.name(), query::location_of(query), time_limit(query, options), options.stop, timer) {}
 
 Limits::Limits(const query::BoundQuery& query, const RunOptions& options, Timer& timer)
     : Limits(query.name, query.location, options.timeout, options.stop, timer) {}

@@ -175,7 +175,7 @@ Keys value_keys(const BoundExpression& expression, const Table& table, const Row
   });
 }
 
-double to_double(Float16 value) { return static_cast<double>(to_float(value)); }
+double to_double(Float16 value) { return static_cast<double>(static_cast<float>(value)); }
 double to_double(double value) { return value; }
 
 template <class T>

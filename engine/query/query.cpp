@@ -195,6 +195,7 @@ Query& Query::timeout(std::optional<std::chrono::milliseconds> limit) {
 
 Query& Query::using_path(ForcedPath path) {
   using_path_ = std::move(path);
+  path_locations_.clear();  // of other names
   return *this;
 }
 

@@ -132,7 +132,7 @@ TEST_F(Kinds, FilesAnswerAsParquetDoes) {
 
 TEST_F(Kinds, DelimitedTextAnswersAsParquetDoes) {
   TableSpec table = of("csv:semicolons.txt");
-  table.delimiter = ";";
+  table.csv.delimiter = ";";
   // The texts differ by their commas.
   LoadOptions options;
   options.columns = {"id", "price", "rating", "open"};

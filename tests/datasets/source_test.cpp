@@ -30,8 +30,8 @@ TEST(Source, FilesRelativeToTheBatch) {
   folder.write("p1.csv", "1,-\n");
   folder.write("p2.csv", "2,x\n");
   TableSpec source = of_files({"p*.csv"});
-  source.header = false;
-  source.null_spellings = {"-"};
+  source.csv.header = false;
+  source.csv.null_spellings = {"-"};
   const Table table = load(source, folder.path());
   EXPECT_THAT(values_of(table, "c0"), ElementsAre("1", "2"));
   EXPECT_THAT(values_of(table, "c1"), ElementsAre("NULL", "x"));
@@ -152,7 +152,7 @@ class RealData : public ::testing::Test {
   }
   static Table table(const char* file, bool header = true) {
     TableSpec source = of_files({file});
-    source.header = header;
+    source.csv.header = header;
     return load(source, *real_data());
   }
 };

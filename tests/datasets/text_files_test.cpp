@@ -150,18 +150,18 @@ TEST_F(NamedFiles, ADelimiterIsOneCharacter) {
   folder_.write("t.csv", "a;b\n1,5;\"x;y\"\n");
   folder_.write("t.tsv", "a\tb\n1\t2\n");
   TableSpec source = of("t.csv");
-  source.delimiter = ";";
+  source.csv.delimiter = ";";
   EXPECT_THAT(schema_of(load(source)), ElementsAre("a:string", "b:string"));
   EXPECT_THAT(values_of(load(source), "b"), ElementsAre("x;y"));
   EXPECT_THAT(schema_of(load(of("t.tsv"))), ElementsAre("a:int64", "b:int64"));
   source.files = {"t.tsv"};
   for (const char* tab : {"\t", "\\t", "tab"}) {
-    source.delimiter = tab;
+    source.csv.delimiter = tab;
     source.format = "csv";
     EXPECT_THAT(schema_of(load(source)), ElementsAre("a:int64", "b:int64"));
   }
   for (const char* wrong : {";;", "\"", "\n", "\xC3\xA9"}) {
-    source.delimiter = wrong;
+    source.csv.delimiter = wrong;
     EXPECT_EQ(error_of<DataError>([&] { load(source); }),
               std::string("batch.yaml:3:7: a delimiter is one character of ASCII other than a quote and a line break, "
                           "such as ';', or 'tab'; found '") +

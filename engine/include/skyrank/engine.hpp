@@ -142,10 +142,11 @@ class SKYRANK_EXPORT Engine {
   Partial merge_partials(const Query& query, const std::vector<Partial>& partials,
                          const RunOptions& options = {}) const;
 
-  /// Binds a query to a table without running it. Throws what `run` would throw before it reads data.
-  void check(const Query& query, const Table& table) const;
+  /// Makes the plan of a query and drops it. Throws what `run` would throw before it reads data.
+  [[deprecated("use explain")]] void check(const Query& query, const Table& table) const;
 
-  /// Returns the plan of a query without running it. Throws what `run` throws.
+  /// Returns the plan of a query without running it. Throws what `run` would throw before it answers: with a table of
+  /// no rows but the right columns it checks a query.
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
   /// Returns the plan of a query over a source without running it. Reads the columns that decide which rows are in the

@@ -14,6 +14,8 @@
 #include <skyrank/preference.hpp>
 
 namespace skyrank {
+struct QueryAccess;  // engine/query/locations.hpp
+
 inline namespace v0 {
 
 /// The rule for rows that tie with the last row of a limited answer.
@@ -73,13 +75,8 @@ struct ForcedPath {
   DeviceChoice device = DeviceChoice::automatic;   ///< the device to run on
   std::map<std::string, std::int64_t> parameters;  ///< values of the algorithms' parameters, by name
   std::vector<std::string> without = {};           ///< rules of the planner that are off for this query
-  std::map<std::string, Location> locations = {};  ///< places of the names above in a batch; not compared
 
-  /// Returns true if the forced paths are equal, whatever their places.
-  bool operator==(const ForcedPath& other) const {
-    return algorithms == other.algorithms && device == other.device && parameters == other.parameters &&
-           without == other.without;
-  }
+  bool operator==(const ForcedPath&) const = default;
 };
 
 /// The former name of ForcedPath.
@@ -203,9 +200,9 @@ class SKYRANK_EXPORT Query {
   const ForcedPath& using_path() const { return using_path_; }
 
   /// Sets the place of the query in its batch; not compared.
-  Query& location(Location place);
+  [[deprecated("parse_batch and Query::parse set it")]] Query& location(Location place);
   /// Returns the place of the query in its batch.
-  const Location& location() const { return location_; }
+  [[deprecated("read Error::location")]] const Location& location() const { return location_; }
 
   /// Throws QueryError if parts contradict each other or a number is out of range. The engine calls it; the YAML reader
   /// reports such errors with line and column before.
@@ -215,6 +212,8 @@ class SKYRANK_EXPORT Query {
   bool operator==(const Query& other) const;
 
  private:
+  friend struct skyrank::QueryAccess;
+
   std::string name_;
   std::string from_;
   std::optional<Expression> where_;
@@ -234,7 +233,8 @@ class SKYRANK_EXPORT Query {
   std::vector<SelectItem> select_;
   std::optional<std::chrono::milliseconds> timeout_;
   ForcedPath using_path_;
-  Location location_;
+  Location location_;                               // the query's place in its batch
+  std::map<std::string, Location> path_locations_;  // places of the names in using_path_
 };
 
 /// Returns the query as one statement of SQL, over several lines; `Query::parse` gives an equal query back. Throws

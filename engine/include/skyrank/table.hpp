@@ -14,7 +14,7 @@
 #include <skyrank/types.hpp>
 
 namespace skyrank {
-struct KeptAccess;  // engine/runtime/table_sample_cache.hpp
+struct KeptAccess;  // engine/runtime/column_cache.hpp
 
 inline namespace v0 {
 
@@ -54,12 +54,15 @@ struct SKYRANK_EXPORT ColumnData {
   Type index_type = Type::int32;                 ///< `dictionary`: type of the indices
   std::shared_ptr<const ColumnData> dictionary;  ///< `dictionary`: the values that the indices name
   std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
-  struct Kept;
-  /// Facts that queries found in the values, kept for later ones; shared by all copies. Null: nothing is kept.
-  std::shared_ptr<Kept> kept = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;
+
+ private:
+  struct Kept;
+  friend struct skyrank::KeptAccess;
+
+  std::shared_ptr<Kept> kept_;  // the engine's own: what queries found in the values; shared by copies, null without
 };
 
 /// One named, typed, immutable column. Copies share memory. Memory that the caller keeps must not change either:
@@ -166,7 +169,7 @@ class SKYRANK_EXPORT Table {
   std::optional<int> find(std::string_view name) const;
 
   /// Returns the same table with a list of the columns that its source has besides. A query that names one of them is a
-  /// BindError that tells its type; see also `left_out_columns`.
+  /// BindError that tells its type; warnings_of() names those that an answer lacks.
   Table with_unsupported(std::vector<UnsupportedColumn> columns) const;
   /// Returns the columns that the table's source has besides.
   const std::vector<UnsupportedColumn>& unsupported() const noexcept { return unsupported_; }

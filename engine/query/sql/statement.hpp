@@ -15,6 +15,7 @@
 #include <skyrank/query.hpp>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/locations.hpp"
 #include "engine/query/sql/parse.hpp"
 
 namespace skyrank::query {
@@ -173,7 +174,7 @@ class SqlBuilder {
 
   std::vector<Text> option_texts_;  // key, then values; of parameters names and values in turn
   std::vector<std::string> options_seen_;
-  ForcedPath using_;
+  PlacedPath path_;
 };
 
 }  // namespace skyrank::query

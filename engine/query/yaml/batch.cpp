@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/query/locations.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
@@ -99,10 +100,10 @@ TableSpec read_table(const YamlDocument& document, const YamlNode& name, const Y
     });
   }
   with("format", [&](const YamlNode& value) { source.format = query::read_text(document, value, "'format'"); });
-  with("header", [&](const YamlNode& value) { source.header = query::read_bool(document, value, "'header'"); });
+  with("header", [&](const YamlNode& value) { source.csv.header = query::read_bool(document, value, "'header'"); });
   with("delimiter",
-       [&](const YamlNode& value) { source.delimiter = query::read_text(document, value, "'delimiter'"); });
-  with("nulls", [&](const YamlNode& value) { source.null_spellings = read_null_spellings(document, value); });
+       [&](const YamlNode& value) { source.csv.delimiter = query::read_text(document, value, "'delimiter'"); });
+  with("nulls", [&](const YamlNode& value) { source.csv.null_spellings = read_null_spellings(document, value); });
   with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
   return source;
 }
@@ -137,7 +138,7 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   for (const YamlNode& item : query::read_list(document, node, "'queries'", "[{name: cheap, from: hotels, ...}]")) {
     document.attempt([&] {
       Query read = query::read_query(document, item, tables);
-      const auto [first, is_new] = seen.emplace(read.name(), read.location());
+      const auto [first, is_new] = seen.emplace(read.name(), query::location_of(read));
       if (!is_new) {
         document.fail(item, "the query name '" + read.name() + "' comes twice; the first is in line " +
                                 std::to_string(first->second.line));
@@ -245,9 +246,8 @@ Batch read_as_far(std::string_view yaml, const std::string& source, const BatchL
 }  // namespace
 
 bool TableSpec::operator==(const TableSpec& other) const {
-  return name == other.name && files == other.files && format == other.format && header == other.header &&
-         delimiter == other.delimiter && null_spellings == other.null_spellings && types == other.types &&
-         generator == other.generator;
+  return name == other.name && files == other.files && format == other.format && csv == other.csv &&
+         types == other.types && generator == other.generator;
 }
 
 const TableSpec& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }

@@ -1,4 +1,5 @@
 #include "engine/plan/forced_path.hpp"
+#include "engine/query/locations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ std::string refusal(Query query, const ForcedPath& path) {
   query.using_path(path);
   std::string message;
   try {
-    engine.check(query, small_table());
+    engine.explain(query, small_table());
   } catch (const BindError& error) {
     message = error.message();
   }
@@ -96,10 +97,10 @@ TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
 }
 
 TEST(ForcedPath, TheErrorStandsWhereTheNameDoes) {
-  ForcedPath heap = algorithms({"heap"});
-  heap.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
+  Query query = small_skyline();
+  query::set_path(query, {algorithms({"heap"}), {{"heap", {.source = "batch.yaml", .line = 7, .column = 24}}}});
   try {
-    check_forced(small_skyline().using_path(heap));
+    check_forced(query);
     FAIL();
   } catch (const BindError& error) {
     EXPECT_EQ(to_string(error.location()), "batch.yaml:7:24");

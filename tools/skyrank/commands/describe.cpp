@@ -30,7 +30,7 @@ TableSpec table_of(const DescribeArguments& arguments) {
   }
   if (!arguments.delimiter.empty()) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.delimiter = arguments.delimiter;
+    table.csv.delimiter = arguments.delimiter;
   }
   if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return table;

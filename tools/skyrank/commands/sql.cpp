@@ -37,7 +37,7 @@ Batch batch_of(const SqlArguments& arguments) {
   table.location = statement.table;
   if (!arguments.delimiter.empty()) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.delimiter = arguments.delimiter;
+    table.csv.delimiter = arguments.delimiter;
   }
   if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return {.tables = {std::move(table)}, .queries = {std::move(statement.query)}, .directory = {}};

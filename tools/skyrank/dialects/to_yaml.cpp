@@ -167,9 +167,9 @@ std::string to_yaml(const TableSpec& table) {
   return fmt::format("  {}: {{file: {}{}{}{}{}{}}}\n", scalar(table.name),
                      table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
                      table.format.empty() ? "" : ", format: " + scalar(table.format),
-                     table.header ? "" : ", header: false",
-                     table.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.delimiter),
-                     table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes),
+                     table.csv.header ? "" : ", header: false",
+                     table.csv.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.csv.delimiter),
+                     table.csv.null_spellings.empty() ? "" : ", nulls: " + list(table.csv.null_spellings, in_quotes),
                      table.types.empty() ? "" : ", types: " + types(table.types));
 }
 

@@ -181,15 +181,15 @@ void apply_setting(Batch& batch, const std::string& text) {
   }
   if (setting.key == "delimiter") {
     static_cast<void>(datasets::parse_delimiter(setting.value, {"--set " + text}));
-    table.delimiter = setting.value;
+    table.csv.delimiter = setting.value;
     return;
   }
   if (setting.key == "header") {
-    table.header = boolean_setting(setting);
+    table.csv.header = boolean_setting(setting);
     return;
   }
   if (setting.key == "nulls") {
-    table.null_spellings = list_setting(setting);
+    table.csv.null_spellings = list_setting(setting);
     return;
   }
   if (setting.key == "types") {

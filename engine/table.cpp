@@ -15,6 +15,8 @@
 #include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
+// Columns and tables over memory that the caller keeps or hands over. Lengths, widths and names are checked here, so
+// that the rest of the engine need not.
 namespace skyrank {
 namespace {
 

@@ -12,6 +12,8 @@
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
+// The memory of one query on a GPU: columns, tables of constants and row ids, each copied once. What later queries
+// share stays (resident.hpp); the rest is freed with the query.
 namespace skyrank::exec {
 
 /// The state of one query on the device, beyond what its tables keep there. For one thread.

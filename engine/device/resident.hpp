@@ -12,6 +12,8 @@
 #include "engine/runtime/device_values.hpp"
 #include "kernels/common/stored.hpp"
 
+// Columns in the memory of a GPU. A copy belongs to the column (runtime/column_cache.hpp), so that all queries over a
+// table, or over copies of it, share one; it is made when the first kernel asks for the values.
 namespace skyrank::exec {
 
 /// The values of a column in the memory of a device, from when they are first asked for until the last table that has

@@ -9,6 +9,8 @@
 
 #include "engine/query/check.hpp"
 
+// The setters of Query, and what makes a query valid without a table: parts that contradict each other, numbers out of
+// range, names that come twice.
 namespace skyrank {
 inline namespace v0 {
 namespace {

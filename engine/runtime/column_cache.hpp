@@ -10,6 +10,8 @@
 
 #include <skyrank/table.hpp>
 
+// Data that the engine keeps with a column for later queries over it: zone maps and copies on GPUs. The public headers
+// only declare them; a copy of a column shares them, a column with other values must not (drop_kept).
 namespace skyrank::exec {
 
 class DeviceValues;      // engine/runtime/device_values.hpp

@@ -15,6 +15,8 @@
 #include "kernels/common/memory.hpp"
 #include "planner/sampling.hpp"
 
+// Data that the engine keeps with a table: the planner's samples by query, and views of its rows as several GPUs have
+// them.
 namespace skyrank::exec {
 
 /// The findings of a sample for one query.

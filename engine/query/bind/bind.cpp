@@ -12,6 +12,8 @@
 #include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
 
+// Binds a query to the names and types of a table: the first expressions see the table, those behind `group_by` see the
+// groups, and the answer's also `row`, `level` and `score`. Preferences and expressions have files of their own.
 namespace skyrank::query {
 namespace {
 

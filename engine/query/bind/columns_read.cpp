@@ -11,6 +11,8 @@
 #include "engine/query/bound.hpp"
 #include "engine/query/locations.hpp"
 
+// The columns of the input that a query reads. The same walk over its expressions finds columns that cannot be read,
+// and names that the table lacks.
 namespace skyrank::query {
 namespace {
 

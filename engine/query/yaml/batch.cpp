@@ -14,6 +14,8 @@
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
+// Batches: the top level of the YAML text, its tables, and the checks between tables and queries (names that come
+// twice, tables that nobody defines). read_query.cpp reads the queries.
 namespace skyrank {
 inline namespace v0 {
 namespace {

@@ -16,7 +16,7 @@
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/source.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"

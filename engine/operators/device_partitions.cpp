@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "engine/device/resident.hpp"
-#include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/device/readable_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/operators/groups/classes.hpp"
 #include "engine/operators/groups/group_keys.hpp"

@@ -12,7 +12,7 @@
 #include "engine/expression/lowering/compile_steps.hpp"
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/runtime/device_values.hpp"

@@ -6,7 +6,7 @@
 
 #include <skyrank/engine.hpp>
 
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "kernels/common/keys.hpp"
 #include "tests/build.hpp"

@@ -16,10 +16,10 @@
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cuda/device/array.hpp"
-#include "kernels/cuda/devices/borrowed.hpp"
-#include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/runtime/scope.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
+#include "kernels/cuda/values/upload.hpp"
 
 namespace skyrank::exec {
 namespace {

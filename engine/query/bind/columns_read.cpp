@@ -53,7 +53,7 @@ void add_answer(const BoundQuery& query, Indices& read) {
 }
 
 // The column names of expressions.
-class Names {
+class NamesRead {
  public:
   void add(const Node& node) {
     if (node.op == Op::column) names_.insert(node.name);
@@ -163,7 +163,7 @@ std::vector<int> columns_read(const BoundQuery& query) {
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
   if (query.group_by().empty() && query.select().empty()) return table_columns;
-  Names read;
+  NamesRead read;
   for (const Expression* expression : expressions_of_input(query)) read.add(root_of(*expression));
   for (const GroupKey& key : keys_of_input(query)) read.add(key.name);  // a column of that name is an error, to be seen
   std::vector<std::string> result;

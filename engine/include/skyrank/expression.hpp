@@ -34,9 +34,9 @@ class SKYRANK_EXPORT Expression {
   Expression(const std::string& text);  // NOLINT
   /// Parses text found at `origin`; places in errors are relative to that origin.
   Expression(std::string_view text, const Location& origin);
-  /// A column by its exact name, no quoting needed.
+  /// Makes an expression that is a column, by its exact name; no quoting needed.
   static Expression column(std::string_view name);
-  /// Makes an expression that is one value.
+  /// Makes an expression that is one value; QueryError for a float that is not finite.
   static Expression literal(Value value);
 
   /// Canonical text; parses back to an equal expression.

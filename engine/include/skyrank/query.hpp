@@ -131,7 +131,7 @@ class SKYRANK_EXPORT Query {
   /// Returns the preference.
   const std::optional<Preference>& prefer() const { return prefer_; }
 
-  /// Keeps the first Pareto levels; >= 1.
+  /// Keeps the first `count` Pareto levels, >= 1. Here and below validate() refuses numbers that are out of range.
   Query& levels(std::optional<std::int64_t> count);
   /// Returns the number of levels; nothing means the first one.
   std::optional<std::int64_t> levels() const { return levels_; }

@@ -83,7 +83,7 @@ SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
 [[deprecated("use unit_source, which needs no columns but those asked for")]] SKYRANK_EXPORT Column
 absent_column(std::string name, DataType type, std::int64_t rows);
 
-/// Returns the values of a column at some rows, in the order of these, in memory of their own.
+/// Returns the values of a column at some rows, each in [0, column.size()), in their order, in memory of their own.
 SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 
 /// Makes a source of a table in memory, which is one unit.

@@ -85,11 +85,13 @@ class SKYRANK_EXPORT Column {
   }
   /// Strings viewed in place; the caller keeps both the array and the characters alive.
   static Column view(std::string name, std::span<const std::string_view> values, Validity validity = {});
-  /// n values, `stride_bytes` apart (a column of a row-major matrix, a field of an array of structs).
+  /// Views n >= 0 values, `stride_bytes` apart (a column of a row-major matrix, a field of an array of structs); 0
+  /// makes all rows the one value. DataError for strings, a negative n, and a null pointer to values.
   static Column view_strided(std::string name, DataType type, const void* values, std::int64_t n,
                              std::int64_t stride_bytes, Validity validity = {});
 
-  /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs.
+  /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs. DataError, here and
+  /// below, where `valid` has another number of flags than there are values.
   template <FixedWidthValue T>
   requires(!std::same_as<T, bool>) static Column
       own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
@@ -107,7 +109,7 @@ class SKYRANK_EXPORT Column {
     return own_memory(std::move(name), type, store->data(), static_cast<std::int64_t>(store->size()), store, valid);
   }
 
-  /// For importers that describe the memory themselves.
+  /// Makes a column of memory that an importer describes. DataError where its length is negative.
   Column(std::string name, ColumnData data);
 
   /// Returns the name.
@@ -152,7 +154,7 @@ class SKYRANK_EXPORT Table {
   Table() = default;
   /// DataError when lengths differ or a name comes twice.
   explicit Table(std::vector<Column> columns);
-  /// Makes a table without columns that still has a number of rows.
+  /// Makes a table without columns that still has a number of rows, >= 0; DataError for a negative one.
   static Table with_rows(std::int64_t rows);
 
   /// Returns the number of rows.

@@ -48,8 +48,8 @@ class ResidentColumn {
     std::shared_ptr<void> validity;
   };
 
-  Copy bring() const;
-  std::shared_ptr<void> bring_values() const;
+  Copy make_copy() const;
+  std::shared_ptr<void> copy_values() const;
   bool is_lent_here() const { return lent_ != nullptr && lent_->device() == device_; }
 
   ColumnData column_;

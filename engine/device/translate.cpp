@@ -237,7 +237,7 @@ class Translator {
     for (std::size_t i = 0; i < table.size(); ++i) {
       table[i] = static_cast<std::uint8_t>((answers.value[i] & 1) | (answers.valid[i] != 0 ? 2 : 0));
     }
-    add({.op = Opcode::answer, .index = index_of(*operation.data), .table = device_state_.bring(table)});
+    add({.op = Opcode::answer, .index = index_of(*operation.data), .table = device_state_.upload(table)});
     const std::size_t null_entry = answers.null_entry();
     if (answers.valid[null_entry] == 0) return;
     // `answer` gives NULL for a NULL row; `or` with truth and `and` with falsehood decide it.
@@ -319,7 +319,7 @@ class Translator {
          .flag = operation.negated,
          .has_null = operation.members->has_null,
          .count = static_cast<std::uint32_t>(members.size()),
-         .table = device_state_.bring(members)});
+         .table = device_state_.upload(members)});
   }
 
   static bool of_two_units(const Operation& a, const Operation& b) {

@@ -30,7 +30,7 @@ Keys codes_of_strings(DeviceQueryState& device_state, const Column& column, cons
   const std::vector<std::uint64_t> entries(numbers.begin(), numbers.end());
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::entry;
-  recipe.entries = device_state.bring(entries);
+  recipe.entries = device_state.upload(entries);
   const KeyWidth width = width_for(numbers.size());
   const kernels::StoredColumn& stored = device_state.column(column.data());
   const cuda::DeviceArray codes = cuda::expression::make_keys(stored, device_state.rows(rows), recipe, width);

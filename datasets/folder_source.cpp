@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "datasets/arrow/arrow_table.hpp"
+#include "engine/placeholder_column.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -102,7 +103,7 @@ class FolderSource final : public Source {
       } else if (is_read && rows > 0) {
         all.push_back(values(static_cast<std::size_t>(places_[i].index)));
       } else {
-        all.push_back(absent_column(column.name(), column.type(), rows));
+        all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
       }
     }
     return Table(std::move(all)).with_unsupported(schema_.unsupported());

@@ -15,30 +15,30 @@ struct NamedFiles {
   std::optional<Format> format;
 };
 
-NamedFiles files_of(const TableSource& source, const std::filesystem::path& base) {
-  NamesWithFormat split = split_formats(source.files, base, source.location);
-  if (!source.format.empty()) {
-    const Format format = parse_input_format(source.format, source.location);
+NamedFiles files_of(const TableSpec& spec, const std::filesystem::path& base) {
+  NamesWithFormat split = split_formats(spec.files, base, spec.location);
+  if (!spec.format.empty()) {
+    const Format format = parse_input_format(spec.format, spec.location);
     if (split.format && *split.format != format) {
-      throw DataError("'" + source.files.front() + "' begins with another format than 'format: " + source.format +
+      throw DataError("'" + spec.files.front() + "' begins with another format than 'format: " + spec.format +
                           "'; leave one of them out",
-                      source.location);
+                      spec.location);
     }
     split.format = format;
   }
   const auto folders = split.format ? FolderFiles::all : FolderFiles::of_known_formats;
-  return {expand_files(split.names, base, source.location, folders), split.format};
+  return {expand_files(split.names, base, spec.location, folders), split.format};
 }
 
-ReadOptions read_options(const TableSource& source, const NamedFiles& named, const std::filesystem::path& base,
+ReadOptions read_options(const TableSpec& spec, const NamedFiles& named, const std::filesystem::path& base,
                          const LoadOptions& options) {
   ReadOptions read;
   read.format = named.format;
-  if (!source.delimiter.empty()) read.delimiter = parse_delimiter(source.delimiter, source.location);
-  read.header = source.header;
-  read.null_spellings = source.null_spellings;
-  for (const auto& [column, type] : source.types) {
-    read.types.emplace(column, parse_column_type(type, column, source.location));
+  if (!spec.csv.delimiter.empty()) read.delimiter = parse_delimiter(spec.csv.delimiter, spec.location);
+  read.header = spec.csv.header;
+  read.null_spellings = spec.csv.null_spellings;
+  for (const auto& [column, type] : spec.types) {
+    read.types.emplace(column, parse_column_type(type, column, spec.location));
   }
   read.columns = options.columns;
   read.skip_unsupported = options.skip_unsupported;
@@ -53,10 +53,10 @@ ReadOptions read_options(const TableSource& source, const NamedFiles& named, con
 }
 
 /// The generator's columns without rows.
-Table generated_schema(const TableSource& source) {
-  GeneratorSpec spec = *source.generator;
-  spec.rows = 0;
-  return generate(spec, 1, source.location);
+Table generated_schema(const TableSpec& spec) {
+  GeneratorSpec no_rows = *spec.generator;
+  no_rows.rows = 0;
+  return generate(no_rows, 1, spec.location);
 }
 
 Table select(const Table& table, const std::optional<std::vector<std::string>>& columns) {
@@ -69,53 +69,53 @@ Table select(const Table& table, const std::optional<std::vector<std::string>>& 
 
 }  // namespace
 
-Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
+Table load(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options) {
   // Reading a table as a whole ends with the query that it is read for; sources outlive their first query.
   const exec::EitherStop either(options.stop, exec::current_stop());
   LoadOptions stoppable = options;
   stoppable.stop = either.token();
-  if (source.generator)
-    return select(generate(*source.generator, options.threads, source.location, stoppable.stop), options.columns);
-  const NamedFiles files = files_of(source, base);
-  return read(files.paths, read_options(source, files, base, stoppable));
+  if (spec.generator)
+    return select(generate(*spec.generator, options.threads, spec.location, stoppable.stop), options.columns);
+  const NamedFiles files = files_of(spec, base);
+  return read(files.paths, read_options(spec, files, base, stoppable));
 }
 
-std::shared_ptr<const Source> open_or_load(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_or_load(const TableSpec& spec, const std::filesystem::path& base,
                                            const LoadOptions& options) {
-  if (auto opened = open_source(source, base, options)) return opened;
+  if (auto opened = open_source(spec, base, options)) return opened;
   try {
-    return table_source(load(source, base, options));
+    return in_memory_source(load(spec, base, options));
   } catch (const TextTooLarge&) {
     if (options.block_bytes > 0) throw;
     LoadOptions blocks = options;
     blocks.block_bytes = text_block_bytes(options.memory_bytes);
-    if (auto opened = open_source(source, base, blocks)) return opened;
+    if (auto opened = open_source(spec, base, blocks)) return opened;
     throw;
   }
 }
 
-std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_source(const TableSpec& spec, const std::filesystem::path& base,
                                           const LoadOptions& options) {
-  if (source.generator) return nullptr;
-  const NamedFiles files = files_of(source, base);
-  return open_source(files.paths, read_options(source, files, base, options));
+  if (spec.generator) return nullptr;
+  const NamedFiles files = files_of(spec, base);
+  return open_source(files.paths, read_options(spec, files, base, options));
 }
 
-ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
-  if (!source.generator) {
-    const NamedFiles files = files_of(source, base);
-    return column_names(files.paths, read_options(source, files, base, options));
+ColumnNames column_names(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options) {
+  if (!spec.generator) {
+    const NamedFiles files = files_of(spec, base);
+    return column_names(files.paths, read_options(spec, files, base, options));
   }
   ColumnNames names;
-  const Table schema = generated_schema(source);
+  const Table schema = generated_schema(spec);
   for (const Column& column : schema.columns()) names.names.push_back(column.name());
   return names;
 }
 
-Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options) {
-  if (source.generator) return select(generated_schema(source), options.columns);
-  const NamedFiles files = files_of(source, base);
-  return read_schema(files.paths, read_options(source, files, base, options));
+Table load_schema(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options) {
+  if (spec.generator) return select(generated_schema(spec), options.columns);
+  const NamedFiles files = files_of(spec, base);
+  return read_schema(files.paths, read_options(spec, files, base, options));
 }
 
 }  // namespace skyrank::datasets

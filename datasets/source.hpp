@@ -30,21 +30,21 @@ struct LoadOptions {
 
 /// Reads the files of a batch's table, which are relative to `base`, or runs its generator. Throws as `read`,
 /// `expand_files` and `generate` do.
-Table load(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+Table load(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options = {});
 
 /// Opens the same table as a source that is read as far as queries need it; returns nothing where only `load` can.
-std::shared_ptr<const Source> open_source(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_source(const TableSpec& spec, const std::filesystem::path& base,
                                           const LoadOptions& options = {});
 
 /// Opens the table as a source where it can be one, else loads it; text that is too large for that is read in blocks.
-std::shared_ptr<const Source> open_or_load(const TableSource& source, const std::filesystem::path& base,
+std::shared_ptr<const Source> open_or_load(const TableSpec& spec, const std::filesystem::path& base,
                                            const LoadOptions& options = {});
 
 /// Returns the table's column names, without reading or generating rows.
-ColumnNames column_names(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+ColumnNames column_names(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options = {});
 
 /// Returns the table without its rows, for binding queries. Reads CSV files, as their types depend on all values, but
 /// only the metadata of Parquet and Arrow files.
-Table load_schema(const TableSource& source, const std::filesystem::path& base, const LoadOptions& options = {});
+Table load_schema(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options = {});
 
 }  // namespace skyrank::datasets

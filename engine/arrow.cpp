@@ -20,6 +20,7 @@
 #include "engine/arrow_owned.hpp"
 #include "engine/column_traits.hpp"
 #include "engine/decimal.hpp"
+#include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
 
 // https://arrow.apache.org/docs/format/CDataInterface.html
@@ -667,7 +668,7 @@ ExportedColumn export_ordered(const exec::Categories& order, const ColumnData& d
   Copies copies;
   ColumnData encoded = are_entries(order, data) ? data : encoded_by(order, data, copies);
   encoded.owner = std::make_shared<const std::pair<Copies, std::shared_ptr<const void>>>(copies, data.owner);
-  encoded.kept = nullptr;
+  exec::drop_kept(encoded);
   ExportedColumn exported = export_column(encoded, name);
   exported.schema->flags |= ARROW_FLAG_DICTIONARY_ORDERED;
   return exported;

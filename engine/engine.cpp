@@ -72,13 +72,13 @@ Result Engine::run(const Query& query, const Source& source, const RunOptions& o
   });
 }
 
-Table Engine::pin(const Table& table, Pin when) const {
+Table Engine::pin(const Table& table, PinTime when) const {
   return exec::guarded(exec::Limits(Query(), {}, state_->timer), [&] {
     exec::require_cuda(state_->gpus);
-    if (state_->gpus.size() > 1) return exec::spread_over_gpus(*state_, table, when == Pin::now);
+    if (state_->gpus.size() > 1) return exec::spread_over_gpus(*state_, table, when == PinTime::now);
     const kernels::cuda::DeviceScope on_device(state_->gpu(0));
     Table pinned = exec::kept_on_device(table);
-    if (when == Pin::now) exec::copy_to_device(pinned);
+    if (when == PinTime::now) exec::copy_to_device(pinned);
     return pinned;
   });
 }

@@ -15,6 +15,8 @@
 #include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
+// Columns and tables over memory that the caller keeps or hands over. Lengths, widths and names are checked here, so
+// that the rest of the engine need not.
 namespace skyrank {
 namespace {
 
@@ -175,8 +177,7 @@ Column Column::own(std::string name, const std::vector<std::string>& values, con
 
 Column::Column(std::string name, ColumnData data) : name_(std::move(name)), data_(std::move(data)) {
   // Never those of `data`: what it was copied from may have had other values.
-  data_.kept = std::make_shared<ColumnData::Kept>(exec::pinned_of(data_), exec::spread_of(data_), exec::lent_of(data_),
-                                                  exec::traits_of(data_));
+  exec::set_kept(data_, exec::pinned_of(data_), exec::spread_of(data_), exec::lent_of(data_), exec::traits_of(data_));
   check_length(name_, data_.length);
 }
 
@@ -199,7 +200,7 @@ Value Column::value(std::int64_t row) const {
     case Type::uint64: return from_unsigned(load<std::uint64_t>(data_, row));
     case Type::decimal64: return Decimal{load<std::int64_t>(data_, row), data_.type.scale};
     case Type::decimal128: return Decimal{load<Int128>(data_, row), data_.type.scale};
-    case Type::float16: return double{to_float(load<Float16>(data_, row))};
+    case Type::float16: return double{static_cast<float>(load<Float16>(data_, row))};
     case Type::float32: return double{load<float>(data_, row)};
     case Type::float64: return load<double>(data_, row);
     case Type::date: return load<Date>(data_, row);

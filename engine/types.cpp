@@ -59,10 +59,10 @@ std::string to_string(DataType type) {
 
 std::string to_string(const Value& value) { return std::visit(Printer{}, value); }
 
-float to_float(Float16 value) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
-  const std::uint32_t exponent = (value.bits >> 10) & 0x1FU;
-  const std::uint32_t fraction = value.bits & 0x3FFU;
+Float16::operator float() const {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
+  const std::uint32_t exponent = (bits >> 10) & 0x1FU;
+  const std::uint32_t fraction = bits & 0x3FFU;
   if (exponent == 0) {
     const float magnitude = static_cast<float>(fraction) * 0x1p-24F;  // zero and subnormals
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
@@ -70,6 +70,8 @@ float to_float(Float16 value) {
   const std::uint32_t widened = exponent == 0x1F ? 0xFFU : exponent + (127 - 15);
   return std::bit_cast<float>(sign | (widened << 23) | (fraction << 13));
 }
+
+float to_float(Float16 value) { return static_cast<float>(value); }
 
 }  // namespace v0
 }  // namespace skyrank

@@ -1,7 +1,5 @@
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/devices/borrowed.hpp"
-#include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
 #include "kernels/cuda/groups/best_groups.hpp"
@@ -13,6 +11,8 @@
 #include "kernels/cuda/skyline/resident.hpp"
 #include "kernels/cuda/skyline/team.hpp"
 #include "kernels/cuda/topk/partitions.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
+#include "kernels/cuda/values/upload.hpp"
 
 // Stands for kernels/cuda in a build without CUDA.
 namespace skyrank::kernels::cuda {

@@ -5,6 +5,8 @@
 
 #include "kernels/common/problem.hpp"
 
+// Statistics of a sample that predict the size of a skyline and the work of finding it: how many rows dominate each
+// row. A row is in the skyline of a smaller sample if none of these is drawn, which gives its expected size.
 namespace skyrank::planner {
 
 /// How the rows of a sample dominate each other, and where they stand in each dimension.

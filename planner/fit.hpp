@@ -5,6 +5,7 @@
 #include "planner/cost/terms.hpp"
 #include "planner/profile.hpp"
 
+// Calibration: seconds of a cost model's terms by weighted least squares over timed runs, with lower bounds.
 namespace skyrank::planner {
 
 /// A run: the cost that its model gives, and the time that it took.

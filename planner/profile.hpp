@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+// Calibrated speeds of a machine: seconds for each unit of each term of the cost models, by algorithm. They are read
+// from YAML, and belong to one CPU and GPU; the built-in profile serves all other machines.
 namespace skyrank::planner {
 
 /// A machine and its speed. `skyrank calibrate` makes it; files keep it as YAML.

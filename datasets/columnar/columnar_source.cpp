@@ -14,6 +14,7 @@
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "engine/column_traits.hpp"
+#include "engine/placeholder_column.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -211,7 +212,7 @@ SourceRows ColumnarSource::read_rows(std::span<const RowId> rows, std::span<cons
     std::vector<Column> all;
     const auto count = static_cast<std::int64_t>(rows.size());
     for (const Column& column : columns_.schema.columns())
-      all.push_back(absent_column(column.name(), column.type(), count));
+      all.push_back(exec::placeholder_column(column.name(), column.type(), count));
     std::vector<std::vector<UnitValues>> parts = read_parts(by_unit(rows), columns, meter);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::vector<UnitValues> values;
@@ -286,7 +287,7 @@ Table ColumnarSource::in_schema(const std::vector<TablePtr>& tables, std::span<c
   if (columns_.schema.columns().empty()) return Table::with_rows(rows).with_unsupported(columns_.schema.unsupported());
   std::vector<Column> all;
   for (const Column& column : columns_.schema.columns())
-    all.push_back(absent_column(column.name(), column.type(), rows));
+    all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
   if (!columns.empty() && rows > 0) {
     auto joined = arrow::ConcatenateTables(tables);
     check(joined.status(), files_.front().name, "joining files");

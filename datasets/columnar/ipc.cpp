@@ -20,6 +20,8 @@
 #include "datasets/input/input.hpp"
 #include "engine/checked_size.hpp"
 
+// Arrow IPC files and streams, and Feather version 2, by Arrow's readers. What compressed batches take once
+// decompressed is known before (arrow/ipc_sizes.cpp), so that they count for the limit of memory.
 namespace skyrank::datasets {
 namespace {
 

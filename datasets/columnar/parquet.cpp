@@ -26,6 +26,9 @@
 #include "datasets/columnar/memory_reserve.hpp"
 #include "datasets/input/input.hpp"
 
+// Parquet files by Arrow's reader: whole tables, row groups, and dictionaries. flat_column.cpp decodes plain columns of
+// a row group, which is faster; all other columns are Arrow's. Each call turns Arrow's errors into a DataError that
+// names file and column.
 namespace skyrank::datasets {
 namespace {
 

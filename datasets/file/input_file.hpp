@@ -17,6 +17,8 @@
 #include "datasets/input/read_options.hpp"
 #include "datasets/json/json_lines.hpp"
 
+// One file of a table, whatever its format: where its bytes come from, how they are compressed, and what its name and
+// first bytes say about it. Readers of formats ask it for text, or for columns.
 namespace skyrank::datasets {
 
 /// A file of a table, opened, with all that its name and its first bytes tell.

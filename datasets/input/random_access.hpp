@@ -9,6 +9,8 @@
 
 #include "datasets/input/input.hpp"
 
+// The part of Arrow's file interface that all of our files share: bounds, positions, and reports of the bytes that are
+// read.
 namespace skyrank::datasets {
 
 /// A file of known size that Arrow reads at any offset, and that reports the bytes read. Subclasses read them.

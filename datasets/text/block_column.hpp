@@ -10,6 +10,8 @@
 
 #include <skyrank/source.hpp>
 
+// Types of columns whose blocks were typed one by one: the widest of the blocks' types, if values keep their meaning in
+// it, else the text is read as a whole. Also the bounds of each block, as statistics for pruning.
 namespace skyrank::datasets {
 
 /// One column of a text that is read block by block: the type of its values in all blocks, and their bounds in each.

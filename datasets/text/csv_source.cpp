@@ -16,6 +16,8 @@
 #include "datasets/text/block_column.hpp"
 #include "datasets/text/text_source.hpp"
 
+// CSV files as a source of blocks of whole records. The first pass decides the type of each column from all values and
+// keeps bounds by block; a block is then parsed again for the columns that a query reads.
 namespace skyrank::datasets {
 namespace {
 

@@ -16,6 +16,8 @@
 #include "datasets/text/block_column.hpp"
 #include "datasets/text/text_source.hpp"
 
+// JSON lines as a source of blocks. The first pass finds the columns of all records and the types of their values; a
+// block is then parsed again for the columns that a query reads (json_table).
 namespace skyrank::datasets {
 namespace {
 

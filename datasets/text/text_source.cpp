@@ -13,6 +13,7 @@
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "engine/placeholder_column.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::datasets {
@@ -158,7 +159,8 @@ SourceRows TextSource::read_rows(std::span<const RowId> rows, std::span<const in
 Table TextSource::in_schema(const Table& read, std::span<const int> columns, std::int64_t rows) const {
   if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
   std::vector<Column> all;
-  for (const Column& column : schema_.columns()) all.push_back(absent_column(column.name(), column.type(), rows));
+  for (const Column& column : schema_.columns())
+    all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
   for (std::size_t i = 0; i < columns.size() && rows > 0; ++i) {
     all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
   }

@@ -13,6 +13,8 @@
 #include "datasets/input/input.hpp"
 #include "datasets/write/block_writer.hpp"
 
+// Writers of Parquet and Arrow files that take a table block by block. What Arrow reports becomes an error of the
+// library.
 namespace skyrank::datasets {
 namespace {
 

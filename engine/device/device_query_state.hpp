@@ -12,6 +12,8 @@
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
+// The memory of one query on a GPU: columns, tables of constants and row ids, each copied once. What later queries
+// share stays (resident.hpp); the rest is freed with the query.
 namespace skyrank::exec {
 
 /// The state of one query on the device, beyond what its tables keep there. For one thread.
@@ -24,9 +26,9 @@ class DeviceQueryState {
   /// Returns a column's values on the device, valid until the query ends. The column must have a device form.
   const kernels::StoredColumn& column(const ColumnData& column);
 
-  /// Memory of the device with a copy of the host's, for as long as the query runs.
+  /// Copies values to the memory of the device, for as long as the query runs.
   template <class T>
-  const T* bring(const std::vector<T>& values) {
+  const T* upload(const std::vector<T>& values) {
     Stopwatch watch;
     tables_.emplace_back(values.data(), values.size() * sizeof(T));
     transfer_ms_ += watch.lap();

@@ -143,7 +143,7 @@ Column lend(std::string name, const LentMemory& memory, const Lender& lender) {
   if (!parts->valid.empty()) data.validity = {parts->valid.data(), memory.validity.offset % 8};
   data.owner = std::move(parts);
   auto resident = std::make_shared<ResidentColumn>(data, values);
-  data.kept = std::make_shared<ColumnData::Kept>(std::move(resident), nullptr, values);
+  set_kept(data, std::move(resident), nullptr, values);
   return {std::move(name), std::move(data)};
 }
 

@@ -7,7 +7,7 @@
 
 #include <skyrank/table.hpp>
 
-#include "kernels/cuda/devices/borrowed.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
 
 // Columns of what a caller has in the memory of a GPU.
 namespace skyrank::exec {

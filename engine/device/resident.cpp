@@ -16,10 +16,10 @@
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cuda/device/array.hpp"
-#include "kernels/cuda/devices/borrowed.hpp"
-#include "kernels/cuda/devices/upload.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/runtime/scope.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
+#include "kernels/cuda/values/upload.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -60,7 +60,7 @@ std::size_t bytes_of_bits(std::int64_t first, std::int64_t n) {
   return static_cast<std::size_t>(((first & 7) + n + 7) / 8);
 }
 
-std::shared_ptr<void> bring_bits(const void* bits, std::int64_t first, std::int64_t n) {
+std::shared_ptr<void> copy_bits(const void* bits, std::int64_t first, std::int64_t n) {
   return DeviceArray(static_cast<const std::byte*>(bits) + (first >> 3), bytes_of_bits(first, n)).owner();
 }
 
@@ -96,12 +96,12 @@ std::shared_ptr<void> upload_values(const ColumnData& column, std::size_t width)
 
 ResidentColumn::ResidentColumn(ColumnData column)
     : column_(std::move(column)), device_(kernels::cuda::selected_device().ordinal), lent_(lent_of(column_)) {
-  column_.kept.reset();  // which may hold this
+  drop_kept(column_);  // which may hold this
 }
 
 ResidentColumn::ResidentColumn(ColumnData column, std::shared_ptr<DeviceValues> lent)
     : column_(std::move(column)), device_(lent->device()), lent_(std::move(lent)) {
-  column_.kept.reset();
+  drop_kept(column_);
 }
 
 bool ResidentColumn::is_possible(const ColumnData& column) {
@@ -129,32 +129,32 @@ const kernels::StoredColumn& ResidentColumn::values(double& transfer_ms) {
   if (is_lent_here()) lent_->hold();
   if (!copy_) {
     Stopwatch watch;
-    copy_ = bring();
+    copy_ = make_copy();
     transfer_ms += watch.lap();
   }
   return copy_->column;
 }
 
-ResidentColumn::Copy ResidentColumn::bring() const {
+ResidentColumn::Copy ResidentColumn::make_copy() const {
   Copy copy;
   copy.column.stored = stored_form(column_);
-  copy.values = bring_values();
+  copy.values = copy_values();
   copy.column.values = copy.values.get();
   if (column_.layout == Layout::bits) copy.column.first_bit = column_.bit_offset & 7;
   if (column_.validity.bits != nullptr && is_lent_here()) {
     copy.column.validity = lent_->validity();
     copy.column.first_validity_bit = column_.validity.offset & 7;
   } else if (column_.validity.bits != nullptr) {
-    copy.validity = bring_bits(column_.validity.bits, column_.validity.offset, column_.length);
+    copy.validity = copy_bits(column_.validity.bits, column_.validity.offset, column_.length);
     copy.column.validity = static_cast<const std::uint8_t*>(copy.validity.get());
     copy.column.first_validity_bit = column_.validity.offset & 7;
   }
   return copy;
 }
 
-std::shared_ptr<void> ResidentColumn::bring_values() const {
+std::shared_ptr<void> ResidentColumn::copy_values() const {
   if (lent_ == nullptr) {
-    if (column_.layout == Layout::bits) return bring_bits(column_.values, column_.bit_offset, column_.length);
+    if (column_.layout == Layout::bits) return copy_bits(column_.values, column_.bit_offset, column_.length);
     return upload_values(column_, kernels::bytes_of(stored_form(column_)));
   }
   const kernels::cuda::BorrowedValues& values = lent_->values();
@@ -249,8 +249,7 @@ Table kept_on_device(const Table& table) {
   for (const Column& column : table.columns()) {
     ColumnData data = column.data();
     if (pinned_here(data) == nullptr && ResidentColumn::is_possible(data)) {
-      data.kept = std::make_shared<ColumnData::Kept>(std::make_shared<ResidentColumn>(data), nullptr, lent_of(data),
-                                                     traits_of(data));
+      set_kept(data, std::make_shared<ResidentColumn>(data), nullptr, lent_of(data), traits_of(data));
     }
     columns.emplace_back(column.name(), std::move(data));
   }

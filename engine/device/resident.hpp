@@ -12,6 +12,8 @@
 #include "engine/runtime/device_values.hpp"
 #include "kernels/common/stored.hpp"
 
+// Columns in the memory of a GPU. A copy belongs to the column (runtime/column_cache.hpp), so that all queries over a
+// table, or over copies of it, share one; it is made when the first kernel asks for the values.
 namespace skyrank::exec {
 
 /// The values of a column in the memory of a device, from when they are first asked for until the last table that has
@@ -46,8 +48,8 @@ class ResidentColumn {
     std::shared_ptr<void> validity;
   };
 
-  Copy bring() const;
-  std::shared_ptr<void> bring_values() const;
+  Copy make_copy() const;
+  std::shared_ptr<void> copy_values() const;
   bool is_lent_here() const { return lent_ != nullptr && lent_->device() == device_; }
 
   ColumnData column_;

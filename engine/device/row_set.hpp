@@ -9,6 +9,8 @@
 #include "engine/expression/evaluate.hpp"
 #include "kernels/cuda/device/array.hpp"
 
+// Selection vectors: the rows that operators hand to each other. The host and the device each get the list when they
+// first ask for it, so that a chain of operators on one side copies nothing.
 namespace skyrank::exec {
 
 /// The rows that can still be in the answer: all rows of a table, or a list of ascending ids. A list that a preference

@@ -80,7 +80,7 @@ class Matcher {
       const Ir condition = lower(*query.condition->root);
       if (!restrict_by(condition, condition.root())) return std::nullopt;
     }
-    for (int c = 0; c < scan_.count; ++c) bring(c);
+    for (int c = 0; c < scan_.count; ++c) add_column(c);
     return scan_;
   }
 
@@ -190,7 +190,7 @@ class Matcher {
     return true;
   }
 
-  void bring(int c) {
+  void add_column(int c) {
     const kernels::StoredColumn& there = device_state_.column(*columns_[c]);
     const Bounds& bounds = bounds_[c];
     scan_.columns[c] = {.values = there.values,

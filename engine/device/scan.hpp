@@ -6,6 +6,8 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
+// Recognises queries that one kernel answers in a single read of the columns: a filter fused with a ranking's
+// selection. The matcher only describes the scan.
 namespace skyrank::exec {
 
 /// A filter and a score over columns on the device: one of the two, or none where neither can be had.

@@ -10,6 +10,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/expression/numeric.hpp"
+#include "engine/runtime/column_cache.hpp"
 
 // Writes a compiled expression as a program of the device in postfix order, from the root down. A part without a form
 // on the device is evaluated by the host and sent as a column, from the highest node that has no form on. Truths are
@@ -236,7 +237,7 @@ class Translator {
     for (std::size_t i = 0; i < table.size(); ++i) {
       table[i] = static_cast<std::uint8_t>((answers.value[i] & 1) | (answers.valid[i] != 0 ? 2 : 0));
     }
-    add({.op = Opcode::answer, .index = index_of(*operation.data), .table = device_state_.bring(table)});
+    add({.op = Opcode::answer, .index = index_of(*operation.data), .table = device_state_.upload(table)});
     const std::size_t null_entry = answers.null_entry();
     if (answers.valid[null_entry] == 0) return;
     // `answer` gives NULL for a NULL row; `or` with truth and `and` with falsehood decide it.
@@ -250,7 +251,7 @@ class Translator {
   void emit_of_host(const Operation& operation) {
     const Rows rows{program_.rows, nullptr};
     ColumnData column = evaluate_all(compile_part(program_, operation), rows, "computed by the host").data();
-    column.kept.reset();  // no later query can ask for this column, so its copy is this query's alone
+    drop_kept(column);  // no later query can ask for this column, so its copy is this query's alone
     emit_column(column);
   }
 
@@ -318,7 +319,7 @@ class Translator {
          .flag = operation.negated,
          .has_null = operation.members->has_null,
          .count = static_cast<std::uint32_t>(members.size()),
-         .table = device_state_.bring(members)});
+         .table = device_state_.upload(members)});
   }
 
   static bool of_two_units(const Operation& a, const Operation& b) {

@@ -69,7 +69,7 @@ double EngineState::gpu_bytes(const kernels::cuda::SelectedDevice& device) const
 }
 
 Rules EngineState::rules_of(const query::BoundQuery& query) const {
-  return without(rules, query.path.without, query.path.locations, query.location);
+  return without(rules, query.path.without, query.path_locations, query.location);
 }
 
 DeviceChoice EngineState::device_of(const query::BoundQuery& query) const {

@@ -13,6 +13,7 @@
 
 #include "engine/expression/evaluate.hpp"
 #include "engine/expression/patterns.hpp"
+#include "engine/placeholder_column.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/bind/schema_places.hpp"
 #include "engine/query/bound.hpp"
@@ -48,7 +49,7 @@ std::vector<GroupKey> key_expressions(const Query& query) {
 std::vector<GroupKey> columns_of(const std::vector<GroupKey>& keys) {
   std::vector<GroupKey> columns;
   for (const GroupKey& key : keys) {
-    const auto root = std::make_shared<const Node>(Expression::column(key.name).root());
+    const auto root = std::make_shared<const Node>(query::root_of(Expression::column(key.name)));
     columns.push_back(key.is_column() ? key : query::make_expression(root, key.expression.location()));
   }
   return columns;
@@ -65,12 +66,12 @@ class KeyNames {
     }
     for (const GroupKey& key : keys) {
       if (!needs_column(key) || columns.contains(key.expression.column_name())) continue;
-      keys_[replaced(key.expression.root()).hash].push_back(key);
+      keys_[replaced(query::root_of(key.expression)).hash].push_back(key);
     }
   }
 
   Expression of(const Expression& expression) const {
-    const NodePtr root = replaced(expression.root()).node;
+    const NodePtr root = replaced(query::root_of(expression)).node;
     return root == nullptr ? expression : query::make_expression(root, expression.location());
   }
 
@@ -115,7 +116,7 @@ class KeyNames {
     const auto alike = keys_.find(hash);
     if (alike == keys_.end()) return nullptr;
     const auto key = std::ranges::find_if(
-        alike->second, [&](const GroupKey& one) { return query::equal(node, one.expression.root()); });
+        alike->second, [&](const GroupKey& one) { return query::equal(node, query::root_of(one.expression)); });
     return key == alike->second.end() ? nullptr : &*key;
   }
 
@@ -287,7 +288,7 @@ class SourceWithKeys final : public Source {
 
  private:
   Column absent(std::size_t key, std::int64_t rows) const {
-    return absent_column(keys_.name(key), keys_.type(key), rows);
+    return placeholder_column(keys_.name(key), keys_.type(key), rows);
   }
 
   bool is_asked_for(std::size_t key, const std::set<int>& columns) const {
@@ -371,7 +372,7 @@ KeyedQuery with_key_columns(const Query& query, const Table& table) {
                             " more bytes where " + std::to_string(over.used) +
                             " are in use, and the engine's limit of memory is " + std::to_string(over.limit) +
                             "; raise memory_bytes",
-                        query.location());
+                        query::location_of(query));
   }
   return {keys.query(), Table(std::move(columns)).with_unsupported(table.unsupported())};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/query/duration.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -19,7 +20,10 @@ std::optional<std::chrono::milliseconds> time_limit(const Query& query, const Ru
 }  // namespace
 
 Limits::Limits(const Query& query, const RunOptions& options, Timer& timer)
-    : name_(query.name()), location_(query.location()), timeout_(time_limit(query, options)), caller_(options.stop) {
+    : name_(query.name()),
+      location_(query::location_of(query)),
+      timeout_(time_limit(query, options)),
+      caller_(options.stop) {
   if (!timeout_) return;
   timeout_ = std::min(*timeout_, kMaxLimit);
   if (timeout_->count() < 1) throw QueryError("a time limit must be at least 1 ms", location_);

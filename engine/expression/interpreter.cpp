@@ -27,7 +27,7 @@ bool any(const std::uint8_t* flags, std::int64_t size) {
 template <class T, class Stored>
 T widened(Stored value) {
   if constexpr (std::is_same_v<Stored, Float16>) {
-    return static_cast<T>(to_float(value));
+    return static_cast<T>(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
   }

@@ -10,6 +10,8 @@
 
 #include "engine/expression/ir.hpp"
 
+// Compiles an expression for one table. The interpreter and the lowering for GPUs both start from a Program. Predicates
+// over a dictionary column cost one evaluation for each entry, not for each row.
 namespace skyrank::exec {
 
 /// An expression made ready for a table: its operations know the columns they read, and predicates on dictionary

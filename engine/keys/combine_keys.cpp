@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
 #include "engine/runtime/parallel.hpp"

@@ -5,6 +5,8 @@
 
 #include "engine/keys/keys.hpp"
 
+// One key in place of several, for kernels that take one: the keys' bits side by side if 64 bits hold them, else the
+// dense ranks of their lexicographic order, which takes a sort of the rows.
 namespace skyrank::exec {
 
 /// The same keys in exactly `width` bytes (never narrower than they are). Shares memory where that is their width.

@@ -8,6 +8,8 @@
 #include "engine/expression/numeric.hpp"
 #include "kernels/common/keys.hpp"
 
+// Keys of `around` and `between` over exact types. Distances to a fractional end are compared without rounding: a range
+// between integers is given by the integers next to it, and by which of the two gaps is smaller.
 namespace skyrank::exec {
 
 /// Returns the double nearest to an end of a range, which is a number.

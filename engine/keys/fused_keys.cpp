@@ -11,7 +11,7 @@
 #include "engine/expression/patterns.hpp"
 #include "engine/expression/program.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"

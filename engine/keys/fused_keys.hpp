@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/keys/weighted_sum.hpp"
+#include "engine/keys/blocks/weighted_sum.hpp"
 #include "kernels/common/problem.hpp"
 
 namespace skyrank::exec {

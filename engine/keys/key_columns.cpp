@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/runtime/ranges.hpp"
 
 namespace skyrank::exec {

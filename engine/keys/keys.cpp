@@ -16,7 +16,7 @@
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/source.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
@@ -175,7 +175,7 @@ Keys value_keys(const BoundExpression& expression, const Table& table, const Row
   });
 }
 
-double to_double(Float16 value) { return static_cast<double>(to_float(value)); }
+double to_double(Float16 value) { return static_cast<double>(static_cast<float>(value)); }
 double to_double(double value) { return value; }
 
 template <class T>

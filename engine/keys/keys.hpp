@@ -12,7 +12,7 @@
 namespace skyrank::exec {
 
 /// A column of n keys that owns or shares its memory. Code that reads keys on the host copies those that are on the
-/// device first (keys/device/device_keys.hpp).
+/// device first (keys/device_keys.hpp).
 struct Keys {
   kernels::KeyColumn column;
   std::shared_ptr<const void> owner;

@@ -52,7 +52,7 @@ template <class F>
 auto with_states(const exec::EngineState& state, const Query& query, const std::vector<Partial>& partials,
                  const RunOptions& options, const F& f) {
   return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
-    return exec::with_counted_copies(state, query.location(), [&] {
+    return exec::with_counted_copies(state, query::location_of(query), [&] {
       const Query owner = query_of(partials, query);
       const exec::United all = exec::unite_checked(owner, partials);
       const Query named = exec::with_state_names(owner, all.state.columns);
@@ -71,7 +71,7 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   query.validate();
   const Query owner = query_of(partial, query);
   exec::check_fingerprint(owner, fingerprint_of(owner), partial);
-  exec::check_place(query.location(), partial.covers().empty() ? 0 : partial.covers().back().end, by);
+  exec::check_place(query::location_of(query), partial.covers().empty() ? 0 : partial.covers().back().end, by);
   std::vector<RowRange> covers = partial.covers();
   for (RowRange& range : covers) range = {range.begin + by, range.end + by};
   std::vector<RowId> rows = partial.rows();
@@ -90,13 +90,13 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
     return as_answer_of(query::with_written_keys(query, part), partial(*named, part, first_row, options));
   }
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
-    exec::check_place(query.location(), part.num_rows(), first_row);
+    exec::check_place(query::location_of(query), part.num_rows(), first_row);
     query::refuse_unsupported(query, part.unsupported());
     const auto partial_of = [&](const Query& asked, const Table& table) {
       return exec::partial_of(steps_of(context, asked, query, table), table, first_row);
     };
     if (!exec::has_key_expressions(query)) return partial_of(query, part);
-    return exec::with_counted_copies(*state_, query.location(), [&] {
+    return exec::with_counted_copies(*state_, query::location_of(query), [&] {
       const exec::KeyedQuery keyed = exec::with_global_rows([&] { return exec::with_key_columns(query, part); },
                                                             [&](RowId row) { return first_row + row; });
       return partial_of(keyed.query, keyed.table);
@@ -112,7 +112,7 @@ Partial Engine::partial(const Query& query, const Source& source, RowId first_ro
   const exec::CheckedSource part(source);
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     query.validate();
-    exec::check_place(query.location(), num_rows(part), first_row);
+    exec::check_place(query::location_of(query), num_rows(part), first_row);
     query::refuse_unsupported(query, part.schema().unsupported());
     const auto partial_of = [&] {
       return exec::with_keys(query, part, [&](const Query& asked, const Source& keyed) {

@@ -15,11 +15,17 @@ namespace skyrank::exec {
 namespace {
 
 using query::listed;
-using Locations = std::map<std::string, Location>;
+using query::location_of;
+using query::path_locations_of;
+using query::PathLocations;
 
-const Location& place_of(const std::string& name, const Locations& locations, const Location& query) {
+const Location& place_of(const std::string& name, const PathLocations& locations, const Location& query) {
   const auto found = locations.find(name);
   return found == locations.end() ? query : found->second;
+}
+
+const Location& place_of(const std::string& name, const Query& query) {
+  return place_of(name, path_locations_of(query), location_of(query));
 }
 
 /// The problem kinds that algorithms solve, and the part of a query that poses each.
@@ -69,11 +75,11 @@ std::string why_useless(const Declared& algorithm) {
          std::string(algorithm.kind.field) + "', which the query does not have";
 }
 
-void check_algorithms(const Using& path, const std::vector<Declared>& all, const Location& query) {
-  for (const std::string& name : path.algorithms) {
+void check_algorithms(const Query& query, const std::vector<Declared>& all) {
+  for (const std::string& name : query.using_path().algorithms) {
     const auto found = std::ranges::find(all, name, &Declared::name);
     if (found != all.end() && found->usable) continue;
-    const Location& place = place_of(name, path.locations, query);
+    const Location& place = place_of(name, query);
     if (found == all.end()) {
       const std::string left_out = kernels::papers::why_left_out(name);
       if (!left_out.empty()) throw BindError(left_out, place);
@@ -100,7 +106,7 @@ std::vector<std::string> parameters_of(const std::vector<Declared>& algorithms) 
 }
 
 /// Says why no algorithm that the query can use has a parameter.
-std::string why_unknown(const Using& path, const std::string& name, const std::vector<Declared>& all,
+std::string why_unknown(const ForcedPath& path, const std::string& name, const std::vector<Declared>& all,
                         const std::vector<Declared>& candidates) {
   const std::vector<std::string> names = parameters_of(candidates);
   if (!path.algorithms.empty()) {
@@ -112,8 +118,9 @@ std::string why_unknown(const Using& path, const std::string& name, const std::v
          "; the query takes " + listed_or_none(names);
 }
 
-void check_parameter(const Using& path, const std::string& name, std::int64_t value, const std::vector<Declared>& all,
-                     const std::vector<Declared>& candidates, const Location& query) {
+void check_parameter(const Query& query, const std::string& name, std::int64_t value, const std::vector<Declared>& all,
+                     const std::vector<Declared>& candidates) {
+  const ForcedPath& path = query.using_path();
   std::string wrong;
   bool known = false;
   bool fits = false;
@@ -124,7 +131,7 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
     fits = fits || why.empty();
     if (!why.empty() && wrong.empty()) wrong = algorithm.name + ": " + why;
   }
-  const Location& place = place_of(name, path.locations, query);
+  const Location& place = place_of(name, query);
   if (!known) throw BindError(why_unknown(path, name, all, candidates), place);
   // One algorithm that takes the value is enough if no algorithm is forced.
   if (!fits || (!path.algorithms.empty() && !wrong.empty())) throw BindError(wrong, place);
@@ -133,20 +140,19 @@ void check_parameter(const Using& path, const std::string& name, std::int64_t va
 }  // namespace
 
 void check_forced(const Query& query) {
-  const Using& path = query.using_path();
+  const ForcedPath& path = query.using_path();
   if (path.algorithms.empty() && path.parameters.empty()) return;
   const std::vector<Declared> all = registered(query);
-  check_algorithms(path, all, query.location());
+  check_algorithms(query, all);
   std::vector<Declared> candidates = usable(all);
   std::erase_if(candidates, [&](const Declared& algorithm) {
     return !path.algorithms.empty() && std::ranges::find(path.algorithms, algorithm.name) == path.algorithms.end();
   });
-  for (const auto& [name, value] : path.parameters) {
-    check_parameter(path, name, value, all, candidates, query.location());
-  }
+  for (const auto& [name, value] : path.parameters) check_parameter(query, name, value, all, candidates);
 }
 
-Rules without(Rules rules, const std::vector<std::string>& names, const Locations& locations, const Location& query) {
+Rules without(Rules rules, const std::vector<std::string>& names, const PathLocations& locations,
+              const Location& query) {
   for (const std::string& name : names) {
     if (rules.switch_off(name)) continue;
     throw BindError("the planner has no rule '" + name + "'" + query::did_you_mean(name, rule_names()) +

@@ -4,6 +4,7 @@
 #include <skyrank/query.hpp>
 
 #include "engine/plan/rules.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank::exec {
 
@@ -13,7 +14,7 @@ namespace skyrank::exec {
 void check_forced(const Query& query);
 
 /// `rules` without those named too; BindError, at its place in the batch, for a name that no rule bears.
-Rules without(Rules rules, const std::vector<std::string>& names, const std::map<std::string, Location>& locations = {},
+Rules without(Rules rules, const std::vector<std::string>& names, const query::PathLocations& locations = {},
               const Location& query = {});
 
 }  // namespace skyrank::exec

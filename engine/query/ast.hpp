@@ -12,6 +12,8 @@
 #include <skyrank/error.hpp>
 #include <skyrank/types.hpp>
 
+// The tree of a parsed expression, as the text has it: names are not resolved and types are not known (bound.hpp is the
+// same after both). Nodes are immutable and shared, so that rewriting a tree copies the path to what changes alone.
 namespace skyrank::query {
 
 enum class Op {

@@ -10,6 +10,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank::exec {
 class Categories;  // engine/column_traits.hpp
@@ -107,7 +108,8 @@ struct BoundQuery {
   Missing nan_rule = Missing::worst;
   Missing null_rule = Missing::worst;
   std::vector<BoundOutput> outputs;
-  Using path;
+  ForcedPath path;
+  PathLocations path_locations;  // places of the names in `path`
 
   /// Returns true if NULL is better than every value.
   bool nulls_first() const { return null_rule == Missing::best; }

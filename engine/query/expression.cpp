@@ -32,6 +32,8 @@ Expression query::make_expression(std::shared_ptr<const Node> root, Location loc
   return Expression(std::move(root), std::move(location));
 }
 
+const query::Node& query::root_of(const Expression& expression) noexcept { return *expression.root_; }
+
 Expression query::name_or_expression(std::string_view text) {
   const Places places(text, start_of_text());
   return make_expression(parse_name_or_expression(text, [&](std::size_t offset) { return places.at(offset); }),

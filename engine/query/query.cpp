@@ -9,6 +9,8 @@
 
 #include "engine/query/check.hpp"
 
+// The setters of Query, and what makes a query valid without a table: parts that contradict each other, numbers out of
+// range, names that come twice.
 namespace skyrank {
 inline namespace v0 {
 namespace {
@@ -193,8 +195,9 @@ Query& Query::timeout(std::optional<std::chrono::milliseconds> limit) {
   return *this;
 }
 
-Query& Query::using_path(Using path) {
+Query& Query::using_path(ForcedPath path) {
   using_path_ = std::move(path);
+  path_locations_.clear();  // of other names
   return *this;
 }
 

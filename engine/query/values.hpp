@@ -6,6 +6,8 @@
 
 #include <skyrank/types.hpp>
 
+// Values that a query's author wrote, such as targets and members of sets: one representation for each value, exact
+// comparison across types, and their spelling in messages.
 namespace skyrank::query {
 
 /// A decimal in its one representation: the float64 whose shortest text says it, where there is one, else without zeros

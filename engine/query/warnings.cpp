@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/left_out_columns.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -20,7 +22,7 @@ bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
 
 class Collector {
  public:
-  void add(const Expression& expression) { visit(expression.root(), expression.location()); }
+  void add(const Expression& expression) { visit(query::root_of(expression), expression.location()); }
 
   void add(const Preference& preference) {
     if (preference.expression) add(*preference.expression);
@@ -68,11 +70,17 @@ std::vector<Warning> warnings_of(const Query& query) {
 
 std::vector<Warning> warnings_of(const Query& query, const Table& table) {
   std::vector<Warning> warnings = warnings_of(query);
-  if (auto left_out = left_out_columns(query, table)) warnings.push_back(*std::move(left_out));
+  if (auto left_out = query::left_out_columns(query, table)) warnings.push_back(*std::move(left_out));
   return warnings;
 }
 
 std::optional<Warning> left_out_columns(const Query& query, const Table& table) {
+  return query::left_out_columns(query, table);
+}
+
+}  // namespace v0
+
+std::optional<Warning> query::left_out_columns(const Query& query, const Table& table) {
   const std::vector<UnsupportedColumn>& columns = table.unsupported();
   if (columns.empty() || !query.select().empty() || !query.group_by().empty()) return std::nullopt;
   std::string list;
@@ -82,8 +90,7 @@ std::optional<Warning> left_out_columns(const Query& query, const Table& table) 
   }
   return Warning{"left out of " + (query.from().empty() ? "the table" : query.from()) + ": " + list +
                      ": skyrank cannot read " + (columns.size() == 1 ? "its type" : "their types"),
-                 query.location()};
+                 query::location_of(query)};
 }
 
-}  // namespace v0
 }  // namespace skyrank

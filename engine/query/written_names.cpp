@@ -35,10 +35,10 @@ class Names {
   void add(const std::string& name) { names_.insert(name); }
 
   Expression of(const Expression& expression) {
-    const Node& root = expression.root();
+    const Node& root = root_of(expression);
     if (root.op == Op::column || root.written.empty() || !names_.contains(root.written)) return expression;
     *changed_ = true;
-    Node column = Expression::column(root.written).root();
+    Node column = root_of(Expression::column(root.written));
     column.line = expression.location().line;
     column.column = expression.location().column;
     return make_expression(std::make_shared<const Node>(std::move(column)), expression.location());
@@ -72,7 +72,7 @@ class Names {
 };
 
 bool is_written(const Expression& expression) {
-  return expression.root().op != Op::column && !expression.root().written.empty();
+  return root_of(expression).op != Op::column && !root_of(expression).written.empty();
 }
 
 bool is_written(const Preference& preference) {
@@ -159,7 +159,7 @@ NodePtr parse_name_or_expression(std::string_view text, const PlaceFunction& pla
     return parse_written(text, place);
   } catch (const QueryError& error) {
     if (is_cut_short(text, error, place)) throw;
-    Node column = Expression::column(text).root();
+    Node column = root_of(Expression::column(text));
     const Location start = place(0);
     column.line = start.line;
     column.column = start.column;

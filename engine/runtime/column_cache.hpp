@@ -4,16 +4,21 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <skyrank/table.hpp>
 
+// Data that the engine keeps with a column for later queries over it: zone maps and copies on GPUs. The public headers
+// only declare them; a copy of a column shares them, a column with other values must not (drop_kept).
 namespace skyrank::exec {
 
-class DeviceValues;    // engine/runtime/device_values.hpp
-class ResidentColumn;  // engine/device/resident.hpp
-struct ColumnTraits;   // engine/column_traits.hpp
+class DeviceValues;      // engine/runtime/device_values.hpp
+class PartTables;        // engine/runtime/table_sample_cache.hpp
+class ResidentColumn;    // engine/device/resident.hpp
+class TableSampleCache;  // engine/runtime/table_sample_cache.hpp
+struct ColumnTraits;     // engine/column_traits.hpp
 
 /// A column whose rows Engine::pin has spread over several GPUs: each part is a view of consecutive rows that is pinned
 /// to one of them. Together, in their order, they are the column.
@@ -85,28 +90,55 @@ struct ColumnData::Kept {
   const std::shared_ptr<const exec::ColumnTraits> traits;  ///< zone or order; null without
 };
 
+/// Reaches what the engine keeps with columns and tables, which the public headers hide.
+struct KeptAccess {
+  /// Returns what is kept with a column; null where nothing is.
+  static std::shared_ptr<ColumnData::Kept>& column(ColumnData& data) { return data.kept_; }
+  static const std::shared_ptr<ColumnData::Kept>& column(const ColumnData& data) { return data.kept_; }
+  /// Returns what the planner has seen of a table's rows (table_sample_cache.hpp); null for a table without columns.
+  static exec::TableSampleCache* samples(const Table& table);
+  /// Returns the table's parts on several GPUs; null for a table without columns.
+  static exec::PartTables* parts(const Table& table);
+};
+
 }  // namespace skyrank
 
 namespace skyrank::exec {
 
+/// Gives a column caches of its own, and copies and traits of its values; null for none.
+inline void set_kept(ColumnData& data, std::shared_ptr<ResidentColumn> pinned,
+                     std::shared_ptr<const SpreadColumn> spread, std::shared_ptr<DeviceValues> lent = nullptr,
+                     std::shared_ptr<const ColumnTraits> traits = nullptr) {
+  auto& kept = KeptAccess::column(data);
+  kept = std::make_shared<std::remove_reference_t<decltype(*kept)>>(std::move(pinned), std::move(spread),
+                                                                    std::move(lent), std::move(traits));
+}
+
+/// Leaves a column without what queries found in its values, for one that is to have others.
+inline void drop_kept(ColumnData& data) { KeptAccess::column(data).reset(); }
+
 /// Returns a column's cache, or null where it keeps nothing.
 inline ColumnCache* cache_of(const ColumnData& column) {
-  return column.kept != nullptr ? &column.kept->cache : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  return kept != nullptr ? &kept->cache : nullptr;
 }
 
 /// Returns the values of a column that are on a GPU because the caller has them there, or null.
 inline std::shared_ptr<DeviceValues> lent_of(const ColumnData& column) {
-  return column.kept != nullptr ? column.kept->lent : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  return kept != nullptr ? kept->lent : nullptr;
 }
 
 /// Returns the values of a column on the one GPU where Engine::pin copied them or the caller has them, or null.
 inline std::shared_ptr<ResidentColumn> pinned_of(const ColumnData& column) {
-  return column.kept != nullptr ? column.kept->pinned : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  return kept != nullptr ? kept->pinned : nullptr;
 }
 
 /// Returns the parts that Engine::pin made of a column on several GPUs, or null.
 inline std::shared_ptr<const SpreadColumn> spread_of(const ColumnData& column) {
-  return column.kept != nullptr ? column.kept->spread : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  return kept != nullptr ? kept->spread : nullptr;
 }
 
 }  // namespace skyrank::exec

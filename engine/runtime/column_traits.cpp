@@ -74,7 +74,8 @@ OrderPtr united(const OrderPtr& a, const OrderPtr& b) {
 }
 
 std::shared_ptr<const ColumnTraits> traits_of(const ColumnData& column) {
-  return column.kept != nullptr ? column.kept->traits : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  return kept != nullptr ? kept->traits : nullptr;
 }
 
 OrderPtr order_of(const ColumnData& column) {
@@ -90,7 +91,7 @@ std::string zone_of(const ColumnData& column) {
 Column with_traits(const Column& column, std::shared_ptr<const ColumnTraits> traits) {
   if (traits == traits_of(column.data())) return column;
   ColumnData data = column.data();
-  data.kept = std::make_shared<ColumnData::Kept>(pinned_of(data), spread_of(data), lent_of(data), std::move(traits));
+  set_kept(data, pinned_of(data), spread_of(data), lent_of(data), std::move(traits));
   return {column.name(), std::move(data)};
 }
 

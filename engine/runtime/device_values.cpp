@@ -72,7 +72,8 @@ void DeviceValues::take_rows(std::span<const RowId> rows, void* target) const {
 }
 
 DeviceValues* device_only_values(const ColumnData& column) {
-  DeviceValues* const values = column.kept != nullptr ? column.kept->lent.get() : nullptr;
+  const auto& kept = KeptAccess::column(column);
+  DeviceValues* const values = kept != nullptr ? kept->lent.get() : nullptr;
   return values == nullptr || values->is_on_host() ? nullptr : values;
 }
 

@@ -10,7 +10,7 @@
 #include <skyrank/table.hpp>
 
 #include "kernels/common/memory.hpp"
-#include "kernels/cuda/devices/borrowed.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
 
 namespace skyrank::exec {
 

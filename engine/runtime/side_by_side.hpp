@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+// Threads beside TBB's, for pieces of work that read files, or enter the engine's arena themselves. The first failure
+// in the order of the work wins, so that errors do not depend on timing.
 namespace skyrank::exec {
 
 /// Runs `work` on this thread and on up to `threads - 1` others, fewer where the system has none left, until all have

@@ -11,9 +11,12 @@
 
 #include <skyrank/table.hpp>
 
+#include "engine/runtime/column_cache.hpp"
 #include "kernels/common/memory.hpp"
 #include "planner/sampling.hpp"
 
+// Data that the engine keeps with a table: the planner's samples by query, and views of its rows as several GPUs have
+// them.
 namespace skyrank::exec {
 
 /// The findings of a sample for one query.
@@ -74,13 +77,12 @@ struct Table::Kept {
   exec::PartTables parts;
 };
 
-struct KeptAccess {
-  /// Returns what the planner has seen of a table's rows; null for a table without columns.
-  static exec::TableSampleCache* samples(const Table& table) {
-    return table.kept_ != nullptr ? &table.kept_->samples : nullptr;
-  }
-  /// Returns the table's parts on several GPUs; null for a table without columns.
-  static exec::PartTables* parts(const Table& table) { return table.kept_ != nullptr ? &table.kept_->parts : nullptr; }
-};
+inline exec::TableSampleCache* KeptAccess::samples(const Table& table) {
+  return table.kept_ != nullptr ? &table.kept_->samples : nullptr;
+}
+
+inline exec::PartTables* KeptAccess::parts(const Table& table) {
+  return table.kept_ != nullptr ? &table.kept_->parts : nullptr;
+}
 
 }  // namespace skyrank

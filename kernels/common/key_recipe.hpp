@@ -5,6 +5,8 @@
 #include "kernels/common/keys.hpp"
 #include "kernels/common/stored.hpp"
 
+// Recipes, as data, by which stored values become keys: the host and GPU kernels make the same keys, bit for bit, from
+// one recipe.
 namespace skyrank::kernels {
 
 /// The range of integers, on which their keys depend. Values are in the order of `ordered`.

@@ -84,8 +84,8 @@ class Kinds : public ::testing::Test {
     parquet_ = read({folder_ / "t.parquet"});
   }
 
-  static TableSource of(const std::string& file) {
-    TableSource source;
+  static TableSpec of(const std::string& file) {
+    TableSpec source;
     source.name = "t";
     source.files = {file};
     return source;
@@ -106,13 +106,13 @@ class Kinds : public ::testing::Test {
     }
   }
 
-  void expect_answers(const TableSource& table, std::int64_t block_bytes = 0) const {
+  void expect_answers(const TableSpec& table, std::int64_t block_bytes = 0) const {
     LoadOptions options;
     options.block_bytes = block_bytes;
     options.pipes = make_pipe_cache();
     auto source = open_source(table, folder_.path(), options);
     const std::string kind = table.files.front() + " by blocks of " + std::to_string(block_bytes);
-    expect_answers(source != nullptr ? source : table_source(load(table, folder_.path(), options)), kind);
+    expect_answers(source != nullptr ? source : in_memory_source(load(table, folder_.path(), options)), kind);
   }
 
   TemporaryFolder folder_;
@@ -131,8 +131,8 @@ TEST_F(Kinds, FilesAnswerAsParquetDoes) {
 }
 
 TEST_F(Kinds, DelimitedTextAnswersAsParquetDoes) {
-  TableSource table = of("csv:semicolons.txt");
-  table.delimiter = ";";
+  TableSpec table = of("csv:semicolons.txt");
+  table.csv.delimiter = ";";
   // The texts differ by their commas.
   LoadOptions options;
   options.columns = {"id", "price", "rating", "open"};

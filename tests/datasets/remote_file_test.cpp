@@ -37,8 +37,8 @@ const arrow::fs::FileSystemRegistrar kElsewhere("elsewhere",
 class RemoteFiles : public ::testing::Test {
  protected:
   std::string uri(const std::string& name) const { return "elsewhere://" + (folder_ / name).string(); }
-  static TableSource of(const std::string& name) {
-    TableSource source;
+  static TableSpec of(const std::string& name) {
+    TableSpec source;
     source.name = "t";
     source.files = {name};
     source.location = {"batch.yaml", 3, 7};
@@ -92,7 +92,7 @@ TEST_F(RemoteFiles, AFileThatChangesIsAnError) {
 #endif
 
 TEST(Remote, AFileSystemThatArrowLacksIsAnError) {
-  TableSource source;
+  TableSpec source;
   source.files = {"nowhere://host/t.csv"};
   EXPECT_THAT(error_of<DataError>([&] { load(source, "."); }),
               AllOf(StartsWith("'nowhere://host/t.csv' cannot be opened: "),

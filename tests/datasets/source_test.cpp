@@ -17,8 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TableSource of_files(std::vector<std::string> files) {
-  TableSource source;
+TableSpec of_files(std::vector<std::string> files) {
+  TableSpec source;
   source.name = "t";
   source.files = std::move(files);
   source.location = {"batch.yaml", 3, 7};
@@ -29,9 +29,9 @@ TEST(Source, FilesRelativeToTheBatch) {
   const TemporaryFolder folder;
   folder.write("p1.csv", "1,-\n");
   folder.write("p2.csv", "2,x\n");
-  TableSource source = of_files({"p*.csv"});
-  source.header = false;
-  source.null_spellings = {"-"};
+  TableSpec source = of_files({"p*.csv"});
+  source.csv.header = false;
+  source.csv.null_spellings = {"-"};
   const Table table = load(source, folder.path());
   EXPECT_THAT(values_of(table, "c0"), ElementsAre("1", "2"));
   EXPECT_THAT(values_of(table, "c1"), ElementsAre("NULL", "x"));
@@ -118,7 +118,7 @@ TEST(Source, MissingFilesAreReportedWhereTheBatchNamesThem) {
 }
 
 TEST(Source, Generators) {
-  TableSource source;
+  TableSpec source;
   source.name = "points";
   source.generator = GeneratorSpec{"anticorrelated", 100, 3, 7};
   const Table table = load(source, "/nowhere");
@@ -151,8 +151,8 @@ class RealData : public ::testing::Test {
     if (!real_data()) GTEST_SKIP() << "no real data: set SKYRANK_DATA to the folder that holds nba.csv";
   }
   static Table table(const char* file, bool header = true) {
-    TableSource source = of_files({file});
-    source.header = header;
+    TableSpec source = of_files({file});
+    source.csv.header = header;
     return load(source, *real_data());
   }
 };

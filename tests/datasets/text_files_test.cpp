@@ -90,15 +90,15 @@ TEST(Pipes, FirstBytesTellFormatAndCompression) {
 
 class NamedFiles : public ::testing::Test {
  protected:
-  TableSource of(std::string file, std::string format = {}) {
-    TableSource source;
+  TableSpec of(std::string file, std::string format = {}) {
+    TableSpec source;
     source.name = "t";
     source.files = {std::move(file)};
     source.format = std::move(format);
     source.location = {"batch.yaml", 3, 7};
     return source;
   }
-  Table load(const TableSource& source) { return datasets::load(source, folder_.path()); }
+  Table load(const TableSpec& source) { return datasets::load(source, folder_.path()); }
   TemporaryFolder folder_;
 };
 
@@ -134,7 +134,7 @@ TEST_F(NamedFiles, AFormatMayComeBeforeTheName) {
   folder_.write("more", gzip("{\"a\": 2}\n"));
   EXPECT_THAT(values_of(load(of("jsonl:rows")), "a"), ElementsAre("1"));
   EXPECT_THAT(values_of(load(of("jsonl:*")), "a"), ElementsAre("2", "1"));
-  TableSource both = of("jsonl:rows");
+  TableSpec both = of("jsonl:rows");
   both.files.emplace_back("more");
   EXPECT_EQ(error_of<DataError>([&] { load(both); }),
             "batch.yaml:3:7: 'more' and 'jsonl:rows' are of different formats by their names; all files that begin "
@@ -149,19 +149,19 @@ TEST_F(NamedFiles, AFormatMayComeBeforeTheName) {
 TEST_F(NamedFiles, ADelimiterIsOneCharacter) {
   folder_.write("t.csv", "a;b\n1,5;\"x;y\"\n");
   folder_.write("t.tsv", "a\tb\n1\t2\n");
-  TableSource source = of("t.csv");
-  source.delimiter = ";";
+  TableSpec source = of("t.csv");
+  source.csv.delimiter = ";";
   EXPECT_THAT(schema_of(load(source)), ElementsAre("a:string", "b:string"));
   EXPECT_THAT(values_of(load(source), "b"), ElementsAre("x;y"));
   EXPECT_THAT(schema_of(load(of("t.tsv"))), ElementsAre("a:int64", "b:int64"));
   source.files = {"t.tsv"};
   for (const char* tab : {"\t", "\\t", "tab"}) {
-    source.delimiter = tab;
+    source.csv.delimiter = tab;
     source.format = "csv";
     EXPECT_THAT(schema_of(load(source)), ElementsAre("a:int64", "b:int64"));
   }
   for (const char* wrong : {";;", "\"", "\n", "\xC3\xA9"}) {
-    source.delimiter = wrong;
+    source.csv.delimiter = wrong;
     EXPECT_EQ(error_of<DataError>([&] { load(source); }),
               std::string("batch.yaml:3:7: a delimiter is one character of ASCII other than a quote and a line break, "
                           "such as ';', or 'tab'; found '") +

@@ -87,7 +87,7 @@ constexpr const char* kOverLimit = "the engine's limit of memory is ";
 
 struct Way {
   EngineOptions engine;
-  std::optional<Engine::Pin> pin = {};
+  std::optional<PinTime> pin = {};
   int callers = 1;
   bool backwards = false;
 };
@@ -100,7 +100,7 @@ std::string name_of(const Way& way) {
   if (way.engine.shared_key_bytes > 0)
     name += ", " + std::to_string(way.engine.shared_key_bytes) + " bytes of shared keys";
   if (way.engine.memory_bytes > 0) name += ", memory for " + std::to_string(way.engine.memory_bytes) + " bytes";
-  if (way.pin) name += *way.pin == Engine::Pin::now ? ", pinned" : ", pinned on use";
+  if (way.pin) name += *way.pin == PinTime::now ? ", pinned" : ", pinned on use";
   if (way.backwards) name += ", last query first";
   for (const std::string& rule : way.engine.without) name += ", without " + rule;
   return name;
@@ -179,7 +179,7 @@ class Case {
     if (random_.chance(25)) way.callers = 3;
     way.backwards = random_.chance(30);
     if (has_gpu() && device != DeviceChoice::cpu && random_.chance(30)) {
-      way.pin = random_.chance(50) ? Engine::Pin::now : Engine::Pin::on_use;
+      way.pin = random_.chance(50) ? PinTime::now : PinTime::on_use;
     }
     for (const std::string& rule : names_.rules) {
       if (random_.chance(random_.chance(30) ? 40 : 0)) way.engine.without.push_back(rule);

@@ -35,7 +35,7 @@ struct Counts {
 };
 
 Table read(const fs::path& file) {
-  TableSource source;
+  TableSpec source;
   source.name = "answer";
   source.files = {file.string()};
   return datasets::load(source, file.parent_path());

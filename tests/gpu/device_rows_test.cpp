@@ -214,7 +214,7 @@ TEST_F(DeviceRows, EveryAlgorithmKeepsItsRowsThere) {
   for (const AlgorithmInfo& info : algorithms()) {
     if (info.problem != "skyline" || info.device != "cuda") continue;
     const std::string& algorithm = info.name;
-    Using path;
+    ForcedPath path;
     path.algorithms = {algorithm};
     path.device = DeviceChoice::cuda;
     Query query = Query::from("t").prefer({low("f64"), high("i32"), low("f32")}).levels(3);
@@ -240,7 +240,7 @@ TEST_F(DeviceRows, WhatTheHostHasToDoItDoes) {
   Query all = query;
   all.limit(std::nullopt);
   EXPECT_FALSE(applies(expect_same(all, table, pinned), "device-rows"));
-  Using without;
+  ForcedPath without;
   without.without = {"device-rows"};
   EXPECT_FALSE(applies(expect_same(Query(query).using_path(without), table, pinned), "device-rows"));
 }
@@ -257,9 +257,9 @@ Query random_monotone_query(Draw& draw) {
 
 // The device looks at its rows, the host at those that it has: where rules say so, whatever prices do.
 TEST_F(DeviceRows, AFilterMayComeAfterTheSkyline) {
-  Using filter_first;
+  ForcedPath filter_first;
   filter_first.without = {"filter-last"};
-  Using rows_to_host;
+  ForcedPath rows_to_host;
   rows_to_host.without = {"device-rows"};
   int last_there = 0;
   int last_here = 0;

@@ -110,7 +110,7 @@ std::string applied(const Result& result, const std::string& rule) {
 
 /// On the GPU by its algorithms alone, where the planner may choose among devices.
 Query on_gpu(Query query, std::vector<std::string> without = {}) {
-  Using path;
+  ForcedPath path;
   if (!query.rank_by().empty()) path.algorithms.emplace_back("cuda-sampled-threshold");
   if (query.prefer()) path.algorithms.emplace_back("cuda-blocked-bitmap");
   path.without = std::move(without);
@@ -199,7 +199,7 @@ TEST_F(EngineOnGpu, FiltersOfTheHostGiveTheRowsOfTheCpuHoweverQueriesShare) {
     for (const int rows : {8, 33, 300}) {
       SCOPED_TRACE(std::string("an engine that keeps ") + keeping.name + ", " + std::to_string(rows) + " rows");
       const Table table = table_with_strings(rows);
-      const Table kept = keeping.pinned ? gpu.pin(table, Engine::Pin::on_use) : table;
+      const Table kept = keeping.pinned ? gpu.pin(table, PinTime::on_use) : table;
       for (const Query& query : queries) {
         if (turns.skip()) continue;
         SCOPED_TRACE(query.where()->text());
@@ -276,7 +276,7 @@ TEST_F(EngineOnGpu, KeysOfTheDeviceAreShared) {
   expect(others, "1 of 2 were there from earlier queries on the GPU");
   expect(ranked, "3 of 3 were there from earlier queries on the GPU");
   expect(Query(best).where("stars > 1"), "2 made and kept for later queries on the GPU");
-  Using without;
+  ForcedPath without;
   without.without = {"shared-keys"};
   expect(Query(best).using_path(without), "");
 }
@@ -345,7 +345,7 @@ void expect_one_pass(const Query& query, const Table& table, const std::string& 
     Query tied = query;
     tied.ties(ties);
     const Result here = engine_on(DeviceChoice::cpu).run(tied, table);
-    Using path;
+    ForcedPath path;
     path.algorithms = {"cuda-sampled-threshold"};
     const Result there = engine_on(DeviceChoice::cuda).run(tied.using_path(path), table);
     EXPECT_EQ(there.rows, here.rows) << to_string(there.plan);
@@ -495,7 +495,7 @@ TEST_F(EngineOnGpu, APinnedTableIsNotSentAgain) {
   const Engine gpu = engine_on(DeviceChoice::cuda);
   const Query query = Query::from("t").where("b = 0").rank_by({low("a")}).limit(2).select({"row"});
   const Table pinned = gpu.pin(table);
-  const Table on_use = gpu.pin(table, Engine::Pin::on_use);
+  const Table on_use = gpu.pin(table, PinTime::on_use);
   EXPECT_EQ(gpu.run(query, on_use).rows, (std::vector<RowId>{3, 4}));
   values = {0, 0, 9, 9, 9};
   others = {0, 0, 1, 1, 1};

@@ -115,7 +115,7 @@ TEST_F(DeviceGroups, ComeInTheOrderOfTheirFirstRowsWithTheValuesOfThese) {
   EXPECT_THAT(to_string(result.plan), testing::HasSubstr("sorted by value on the GPU"));
   EXPECT_EQ(result.rows, (std::vector<RowId>{0, 1}));
   EXPECT_EQ(to_string(result.table.column("g").value(1)), "-0");
-  Using without;
+  ForcedPath without;
   without.without = {"device-groups"};
   const Result other = expect_same(Query(query).using_path(without), table);
   EXPECT_EQ(outcome(other.plan).reason, "switched off");

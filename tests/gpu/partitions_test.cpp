@@ -92,7 +92,7 @@ TEST_F(DevicePartitions, ComeInTheOrderOfTheirFirstRows) {
     const Result result = expect_same(query, table);
     EXPECT_TRUE(outcome(result.plan).applied);
     EXPECT_THAT(to_string(result.plan), testing::HasSubstr("sorted by value on the GPU"));
-    Using without;
+    ForcedPath without;
     without.without = {"device-partitions"};
     const Result other = expect_same(Query(query).using_path(without), table);
     EXPECT_EQ(outcome(other.plan).reason, "switched off");
@@ -116,7 +116,7 @@ TEST_F(DevicePartitions, WhatTheHostHasToDoIsSaid) {
   EXPECT_EQ(why(by({"i8"}).rank_by({low("i32")})), "all rows of a partition are the answer");
   EXPECT_EQ(why(by({"i8"}).prefer({low("i32"), low("u16")}).rank_by({low("i32")}).limit(2)),
             "each partition has a skyline");
-  Using forced;
+  ForcedPath forced;
   forced.algorithms = {"cuda-sampled-threshold"};
   const Query asked = by({"i8"}).rank_by({low("i32")}).limit(2);
   const Result result = gpu().run(Query(asked).using_path(forced), table);

@@ -274,7 +274,7 @@ TEST_F(PartsOnTwoGpus, SharesAreAnsweredAsOnTheCpu) {
 TEST_F(PartsOnTwoGpus, SharesStayOnTheirGpus) {
   const Table table = some_table(kFewRows);
   const Engine gpus = on_gpus({1, 0});
-  const Table pinned = gpus.pin(table, Engine::Pin::on_use);
+  const Table pinned = gpus.pin(table, PinTime::on_use);
   const Query query = Query::from("t").rank_by({low("seen")}).limit(5).select({"seen"});
   gpus.run(query, pinned);
   const Result first = gpus.run(query, pinned);

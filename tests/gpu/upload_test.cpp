@@ -1,4 +1,4 @@
-#include "kernels/cuda/devices/upload.hpp"
+#include "kernels/cuda/values/upload.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -87,16 +87,16 @@ bool has_gpu() {
 std::vector<Path> paths(const Query& query, const Table& table) {
   expect_same_in_sql(query);
   std::vector<Path> result;
-  const auto add = [&](const std::string& name, const Using& path) {
+  const auto add = [&](const std::string& name, const ForcedPath& path) {
     if (!tests::kEmulated) result.push_back({.name = name, .path = path, .threads = 1});
     result.push_back({.name = name, .path = path, .threads = kManyThreads});
   };
   add("the planner's choice", {});
   for (const std::string& rule : rules_of(query, table)) {
-    const Using without{.algorithms = {}, .parameters = {}, .without = {rule}};
+    const ForcedPath without{.algorithms = {}, .parameters = {}, .without = {rule}};
     result.push_back({.name = "without " + rule, .path = without, .threads = 1});
   }
-  Using no_rules;
+  ForcedPath no_rules;
   for (const RuleInfo& rule : rules()) no_rules.without.push_back(rule.name);
   add("without any rule", no_rules);
   for (const std::string& problem : problems(query)) {
@@ -104,7 +104,7 @@ std::vector<Path> paths(const Query& query, const Table& table) {
     for (const AlgorithmInfo& algorithm : algorithms()) {
       const bool wanted = !tests::kEmulated || algorithm.device == "cuda";
       if (algorithm.problem != problem || (count > 0 && !wanted)) continue;
-      const Using use{.algorithms = {algorithm.name}, .device = DeviceChoice::automatic, .parameters = {}};
+      const ForcedPath use{.algorithms = {algorithm.name}, .device = DeviceChoice::automatic, .parameters = {}};
       Path path{.name = algorithm.name, .path = use, .threads = tests::kEmulated ? kManyThreads : 1};
       if (!supported(query, table, path)) continue;
       ++count;

@@ -18,7 +18,7 @@ namespace skyrank {
 /// A way to run a query: the planner's choice or one registered algorithm, with some number of threads.
 struct Path {
   std::string name;
-  Using path;
+  ForcedPath path;
   int threads = 1;
   bool pinned = false;                             ///< the table's columns are on the GPU before
   std::shared_ptr<const Result> result = nullptr;  ///< the answer, where looking for the path has given it

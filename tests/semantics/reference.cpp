@@ -188,7 +188,7 @@ class Values {
   Values(const Relation& relation, const Evaluate& evaluate) : relation_(relation), evaluate_(evaluate) {}
 
   const Value& operator()(const Expression& expression, RowId row) const {
-    std::vector<Value>& known = known_[&expression.root()];
+    std::vector<Value>& known = known_[&query::root_of(expression)];
     if (known.empty()) {
       for (RowId i = 0; i < relation_.num_rows; ++i) {
         known.push_back(evaluate_(expression, [&](std::string_view name) { return relation_.cell(name, i); }));

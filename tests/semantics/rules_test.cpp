@@ -109,7 +109,7 @@ TEST(Rules, AnswersDoNotDependOnThem) {
     SCOPED_TRACE(query.name());
     const Result all = engine().run(query, large_table());
     const std::set<std::string> useful = applied(all.plan);
-    Using none;
+    ForcedPath none;
     for (std::size_t r = 0; r < known.size(); ++r) {
       const RuleInfo& rule = known[r];
       none.without.push_back(rule.name);

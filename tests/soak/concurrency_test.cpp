@@ -87,7 +87,7 @@ TEST(Concurrency, CallersShareAPinnedTable) {
   const kernels::cuda::Devices gpus = kernels::cuda::find_devices();
   if (gpus.devices.empty()) GTEST_SKIP() << gpus.reason;
   const Engine engine({.threads = 2, .device = DeviceChoice::cuda});
-  ask_all_at_once(engine, [&] { return engine.pin(make_table(), Engine::Pin::on_use); });
+  ask_all_at_once(engine, [&] { return engine.pin(make_table(), PinTime::on_use); });
 }
 
 TEST(Concurrency, OneCallerStopsAndTheOthersDoNotNotice) {

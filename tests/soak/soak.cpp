@@ -66,12 +66,12 @@ std::vector<std::string> some_rules(Random& random) {
 }
 
 /// One algorithm for a problem of the query, forced, now and then with parameters other than its own.
-Using forced_path(const Query& query, Random& random) {
+ForcedPath forced_path(const Query& query, Random& random) {
   std::vector<AlgorithmInfo> candidates = algorithms();
   std::erase_if(candidates, [&](const AlgorithmInfo& algorithm) {
     return algorithm.problem == "skyline" ? !query.prefer() : query.rank_by().empty();
   });
-  Using path;
+  ForcedPath path;
   if (candidates.empty()) return path;
   const AlgorithmInfo& chosen = candidates[below(random, candidates.size())];
   path.algorithms = {chosen.name};
@@ -83,7 +83,7 @@ Using forced_path(const Query& query, Random& random) {
   return path;
 }
 
-std::string name_of(const Using& path) {
+std::string name_of(const ForcedPath& path) {
   std::string name = path.device == DeviceChoice::cuda ? "on the GPU" : "the planner's choice";
   for (const std::string& algorithm : path.algorithms) name = algorithm;
   for (const auto& [parameter, value] : path.parameters) name += ", " + parameter + " " + std::to_string(value);
@@ -169,7 +169,7 @@ class Soak {
     // Again, now that the table knows of its columns what the first run has learnt.
     run(seed, random_query, random_query.table, {}, expected, random);
     if (has_gpu_) {
-      const Using on_gpu{.algorithms = {}, .device = DeviceChoice::cuda, .parameters = {}};
+      const ForcedPath on_gpu{.algorithms = {}, .device = DeviceChoice::cuda, .parameters = {}};
       const bool pinned = below(random, 2) == 0;
       const Table& table = random_query.table;
       run(seed, random_query, pinned ? machines_.front().engine.pin(table) : table, on_gpu, expected, random);
@@ -184,10 +184,10 @@ class Soak {
  private:
   const Machine& any_machine(Random& random) const { return machines_[below(random, machines_.size())]; }
 
-  void run(std::uint64_t seed, const RandomCase& random_query, const Table& table, Using path,
+  void run(std::uint64_t seed, const RandomCase& random_query, const Table& table, ForcedPath path,
            const reference::Answer& expected, Random& random) {
     const Machine& machine = any_machine(random);
-    const bool forced = path != Using{};
+    const bool forced = path != ForcedPath{};
     path.without = some_rules(random);
     const std::string where = name_of(path) + ", " + std::to_string(machine.threads) + " threads";
     try {

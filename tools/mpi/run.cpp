@@ -85,7 +85,7 @@ class RankRun {
   /// Returns the partial answer of this rank's rows.
   std::optional<Partial> part_of(const Query& query) {
     signals_.check();
-    const TableSource& source = batch_.table(query.from());
+    const TableSpec& source = batch_.table(query.from());
     const datasets::ColumnNames names = share_.column_names(source);
     query::refuse_unsupported(query, names.unsupported);
     const std::vector<std::string> columns = Engine::columns_read(query, names.names);

@@ -65,7 +65,7 @@ RowRange share_of(std::int64_t rows, int rank, int size) {
 Share::Share(const Batch& batch, int rank, int size, int threads, std::stop_token stop)
     : directory_(batch.directory), rank_(rank), size_(size), threads_(threads), stop_(std::move(stop)) {}
 
-datasets::ColumnNames Share::column_names(const TableSource& source) const {
+datasets::ColumnNames Share::column_names(const TableSpec& source) const {
   datasets::LoadOptions options;
   options.threads = threads_;
   options.stop = stop_;
@@ -83,8 +83,7 @@ std::int64_t Share::read_units(const Source& source, const std::vector<std::stri
   return rows;
 }
 
-std::int64_t Share::read(const TableSource& source, const std::vector<std::string>& columns,
-                         const TakeRows& take) const {
+std::int64_t Share::read(const TableSpec& source, const std::vector<std::string>& columns, const TakeRows& take) const {
   if (source.generator) {
     const RowRange share = share_of(std::max<std::int64_t>(source.generator->rows, 0), rank_, size_);
     const Table table = datasets::generate_rows(*source.generator, share, threads_, source.location, stop_);

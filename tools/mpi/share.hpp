@@ -29,12 +29,12 @@ class Share {
   Share(const Batch& batch, int rank, int size, int threads, std::stop_token stop);
 
   /// Returns the names of a table's columns.
-  datasets::ColumnNames column_names(const TableSource& source) const;
+  datasets::ColumnNames column_names(const TableSpec& source) const;
 
   /// Calls `take` for all rows of this rank, some at a time and in their order, with `columns` (and maybe others). Rank
   /// 0 gets at least one call, so that somebody has the columns of a table without rows. Returns the number of rows of
   /// the whole table. Throws what reading and `take` throw.
-  std::int64_t read(const TableSource& source, const std::vector<std::string>& columns, const TakeRows& take) const;
+  std::int64_t read(const TableSpec& source, const std::vector<std::string>& columns, const TakeRows& take) const;
 
  private:
   std::int64_t read_units(const Source& source, const std::vector<std::string>& columns, const TakeRows& take) const;

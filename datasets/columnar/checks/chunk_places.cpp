@@ -14,7 +14,7 @@
 namespace skyrank::datasets {
 namespace {
 
-struct Chunk {
+struct ChunkBytes {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   int row_group = 0;
@@ -23,8 +23,8 @@ struct Chunk {
 
 /// Returns the bytes of all chunks that have values; those that lie nowhere are found where they are read. Writers give
 /// chunks without values any place.
-std::vector<Chunk> chunks_of(const parquet::FileMetaData& file, std::span<const int> leaves) {
-  std::vector<Chunk> chunks;
+std::vector<ChunkBytes> chunks_of(const parquet::FileMetaData& file, std::span<const int> leaves) {
+  std::vector<ChunkBytes> chunks;
   for (int i = 0; i < file.num_row_groups(); ++i) {
     const auto group = file.RowGroup(i);
     for (const int leaf : leaves) {
@@ -42,12 +42,12 @@ std::vector<Chunk> chunks_of(const parquet::FileMetaData& file, std::span<const 
 }  // namespace
 
 void refuse_common_bytes(const parquet::FileMetaData& file, std::span<const int> leaves, const std::string& name) {
-  std::vector<Chunk> chunks = chunks_of(file, leaves);
-  std::ranges::sort(chunks, {}, &Chunk::begin);
-  const auto overlap = [](const Chunk& a, const Chunk& b) { return b.begin < a.end; };
+  std::vector<ChunkBytes> chunks = chunks_of(file, leaves);
+  std::ranges::sort(chunks, {}, &ChunkBytes::begin);
+  const auto overlap = [](const ChunkBytes& a, const ChunkBytes& b) { return b.begin < a.end; };
   const auto found = std::ranges::adjacent_find(chunks, overlap);
   if (found == chunks.end()) return;
-  const auto name_of_chunk = [&](const Chunk& chunk) { return name_of({file, chunk.row_group, chunk.leaf}); };
+  const auto name_of_chunk = [&](const ChunkBytes& chunk) { return name_of({file, chunk.row_group, chunk.leaf}); };
   throw DataError(name + ": not a Parquet file that can be read, or damaged: " + name_of_chunk(found[0]) + " and " +
                   name_of_chunk(found[1]) + " have bytes of the file in common");
 }

@@ -40,7 +40,7 @@ struct Leaf {
 };
 
 /// A part of a column in one row group.
-struct Chunk {
+struct FooterChunk {
   bool has_metadata = false;
   bool is_encrypted = false;
   Count values;
@@ -158,7 +158,7 @@ class FooterCheck {
     rows_of_groups_ = checked_add(rows_of_groups_, *rows, "the number of rows up to " + where);
   }
 
-  void read_chunk(Chunk& chunk) {
+  void read_chunk(FooterChunk& chunk) {
     in_.structure([&](std::int64_t field, thrift::Type type) {
       if (field == 8 || field == 9) chunk.is_encrypted = true;
       if (field != 3 || type != thrift::Type::structure) return false;
@@ -191,7 +191,7 @@ class FooterCheck {
     }
   }
 
-  void check_chunk(const Chunk& chunk, const Leaf& leaf, std::int64_t rows) const {
+  void check_chunk(const FooterChunk& chunk, const Leaf& leaf, std::int64_t rows) const {
     if (!chunk.has_metadata && chunk.is_encrypted) return;  // refused where it is read
     if (!chunk.has_metadata || !chunk.values || !chunk.bytes || !chunk.data) {
       throw DataError("its number of values, its size or its place is missing");
@@ -225,7 +225,7 @@ class FooterCheck {
   std::vector<Leaf> leaves_;
   std::size_t group_ = 0;  // of the next row group
   std::size_t rows_of_groups_ = 0;
-  std::vector<Chunk> chunks_;  // of one row group
+  std::vector<FooterChunk> chunks_;  // of one row group
 };
 
 constexpr std::int64_t kTail = 8;  // bytes behind the metadata: their size, and a mark

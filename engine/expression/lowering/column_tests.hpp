@@ -4,6 +4,8 @@
 
 #include "engine/expression/lowering/step_operation.hpp"
 
+// Fuses a load and a comparison with constants into one step: the constants become bounds in the column's own type, so
+// that a kernel compares stored values without converting them.
 namespace skyrank::exec::lowering {
 
 /// Returns the step that tests a column, loaded by `load`, as `comparison` compares it with constants: by bounds of the

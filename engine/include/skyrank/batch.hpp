@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,45 +9,20 @@
 #include <skyrank/error.hpp>
 #include <skyrank/export.hpp>
 #include <skyrank/query.hpp>
+#include <skyrank/table_spec.hpp>
 
 namespace skyrank {
 inline namespace v0 {
 
-/// `generate:` of a table in a batch.
-struct GeneratorSpec {
-  std::string distribution;  ///< a name that `skyrank generate --list` prints
-  std::int64_t rows = 0;     ///< number of rows
-  int dims = 1;              ///< number of columns
-  std::uint64_t seed = 1;    ///< equal seeds give equal tables
-
-  bool operator==(const GeneratorSpec&) const = default;
-};
-
-/// The source of a table that a batch names; `datasets/` turns it into a Table.
-struct SKYRANK_EXPORT TableSource {
-  std::string name;                          ///< name of the table
-  std::vector<std::string> files;            ///< paths or globs, as written; relative to the batch file
-  std::string format;                        ///< format of the files, such as `csv`; empty means by their extensions
-  bool header = true;                        ///< CSV: the first line holds the column names
-  std::string delimiter;                     ///< CSV: one character of ASCII; empty means a comma, of .tsv a tab
-  std::vector<std::string> null_spellings;   ///< CSV: besides the empty field; empty means the reader's defaults
-  std::map<std::string, std::string> types;  ///< types of columns that are stated, such as `date` or `decimal(12,2)`
-  std::optional<GeneratorSpec> generator;    ///< instead of files
-  Location location;                         ///< place of the name in the batch; not compared
-
-  /// Returns true if the sources are equal, whatever their places.
-  bool operator==(const TableSource& other) const;
-};
-
 /// Tables and queries over them, as a YAML file states them.
 struct SKYRANK_EXPORT Batch {
-  std::vector<TableSource> tables;  ///< in the order of the file
+  std::vector<TableSpec> tables;    ///< in the order of the file
   std::vector<Query> queries;       ///< in the order of the file
   std::filesystem::path directory;  ///< folder that relative file names start from
   std::vector<int> devices = {};    ///< GPUs to use, by their numbers, for EngineOptions::devices; empty: not said
 
-  const TableSource& table(std::string_view name) const;  ///< BindError with the nearest name
-  const Query& query(std::string_view name) const;        ///< BindError with the nearest name
+  const TableSpec& table(std::string_view name) const;  ///< BindError with the nearest name
+  const Query& query(std::string_view name) const;      ///< BindError with the nearest name
 };
 
 /// Limits on text that strangers wrote.

@@ -87,6 +87,12 @@ struct Result {
   PlanNode plan;                     ///< the plan as it ran
 };
 
+/// The time at which the columns of a pinned table are copied to the GPU.
+enum class PinTime {
+  now,     ///< all of them at once
+  on_use,  ///< each when a query first needs it
+};
+
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
 class SKYRANK_EXPORT Engine {
  public:
@@ -138,28 +144,26 @@ class SKYRANK_EXPORT Engine {
   Partial merge_partials(const Query& query, const std::vector<Partial>& partials,
                          const RunOptions& options = {}) const;
 
-  /// Binds a query to a table without running it. Throws what `run` would throw before it reads data.
-  void check(const Query& query, const Table& table) const;
+  /// Makes the plan of a query and drops it. Throws what `run` would throw before it reads data.
+  [[deprecated("use explain")]] void check(const Query& query, const Table& table) const;
 
-  /// Returns the plan of a query without running it. Throws what `run` throws.
+  /// Returns the plan of a query without running it. Throws what `run` would throw before it answers: with a table of
+  /// no rows but the right columns it checks a query.
   PlanNode explain(const Query& query, const Table& table, const RunOptions& options = {}) const;
 
   /// Returns the plan of a query over a source without running it. Reads the columns that decide which rows are in the
   /// answer, of one unit where units are answered one by one. Throws what `run` throws.
   PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
 
-  /// The time at which the columns of a pinned table are copied to the GPU.
-  enum class Pin {
-    now,     ///< all of them at once
-    on_use,  ///< each when a query first needs it
-  };
+  /// The former name of PinTime.
+  using Pin [[deprecated("use PinTime")]] = PinTime;
 
   /// Returns the same table with its columns also in the memory of the GPU, until the last copy of the table is gone.
   /// Queries of any engine that run there read them without transfer. With several EngineOptions::devices each GPU has
   /// an equal share of the rows. Memory that the table views must not change meanwhile. Strings are pinned only if they
-  /// are indices into a dictionary. Throws DeviceError where a GPU is missing. With Pin::now, throws ResourceError with
-  /// the bytes needed and available if there are too few; nothing is then left on the GPU.
-  Table pin(const Table& table, Pin when = Pin::now) const;
+  /// are indices into a dictionary. Throws DeviceError where a GPU is missing. With PinTime::now, throws ResourceError
+  /// with the bytes needed and available if there are too few; nothing is then left on the GPU.
+  Table pin(const Table& table, PinTime when = PinTime::now) const;
 
   /// Returns the names of the columns that a query reads, in the table's order; all columns if it names one that does
   /// not exist.

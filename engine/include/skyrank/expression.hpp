@@ -16,6 +16,7 @@ class Expression;
 namespace query {
 struct Node;  // engine/query/ast.hpp
 Expression make_expression(std::shared_ptr<const Node> root, Location location);
+const Node& root_of(const Expression& expression) noexcept;
 }  // namespace query
 
 inline namespace v0 {
@@ -33,15 +34,15 @@ class SKYRANK_EXPORT Expression {
   Expression(const std::string& text);  // NOLINT
   /// Parses text found at `origin`; places in errors are relative to that origin.
   Expression(std::string_view text, const Location& origin);
-  /// A column by its exact name, no quoting needed.
+  /// Makes an expression that is a column, by its exact name; no quoting needed.
   static Expression column(std::string_view name);
-  /// Makes an expression that is one value.
+  /// Makes an expression that is one value; QueryError for a float that is not finite.
   static Expression literal(Value value);
 
   /// Canonical text; parses back to an equal expression.
   std::string text() const;
-  /// Returns the parsed form, for the engine.
-  const query::Node& root() const noexcept { return *root_; }
+  /// Returns the parsed form, which only the engine can read.
+  [[deprecated("use text")]] const query::Node& root() const noexcept { return *root_; }
   /// Place of the first character.
   const Location& location() const noexcept { return location_; }
   /// The column's name where the expression is nothing but a column, else empty.
@@ -52,6 +53,7 @@ class SKYRANK_EXPORT Expression {
 
  private:
   friend Expression query::make_expression(std::shared_ptr<const query::Node> root, Location location);
+  friend const query::Node& query::root_of(const Expression& expression) noexcept;
   explicit Expression(std::shared_ptr<const query::Node> root, Location location = {});
 
   std::shared_ptr<const query::Node> root_;

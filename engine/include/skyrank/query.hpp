@@ -14,6 +14,8 @@
 #include <skyrank/preference.hpp>
 
 namespace skyrank {
+struct QueryAccess;  // engine/query/locations.hpp
+
 inline namespace v0 {
 
 /// The rule for rows that tie with the last row of a limited answer.
@@ -68,19 +70,17 @@ enum class DeviceChoice { automatic, cpu, cuda };
 
 /// A forced path, for experiments and tests. Empty means: the planner decides. A name that no part of the query can use
 /// is a BindError: skyline algorithms and their parameters need `prefer`, top-k algorithms and theirs `rank_by`.
-struct Using {
+struct ForcedPath {
   std::vector<std::string> algorithms;  ///< names of the registry; of several for one problem, the planner chooses
   DeviceChoice device = DeviceChoice::automatic;   ///< the device to run on
   std::map<std::string, std::int64_t> parameters;  ///< values of the algorithms' parameters, by name
   std::vector<std::string> without = {};           ///< rules of the planner that are off for this query
-  std::map<std::string, Location> locations = {};  ///< places of the names above in a batch; not compared
 
-  /// Returns true if the forced paths are equal, whatever their places.
-  bool operator==(const Using& other) const {
-    return algorithms == other.algorithms && device == other.device && parameters == other.parameters &&
-           without == other.without;
-  }
+  bool operator==(const ForcedPath&) const = default;
 };
+
+/// The former name of ForcedPath.
+using Using [[deprecated("use ForcedPath")]] = ForcedPath;
 
 /// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
 /// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
@@ -131,7 +131,7 @@ class SKYRANK_EXPORT Query {
   /// Returns the preference.
   const std::optional<Preference>& prefer() const { return prefer_; }
 
-  /// Keeps the first Pareto levels; >= 1.
+  /// Keeps the first `count` Pareto levels, >= 1. Here and below validate() refuses numbers that are out of range.
   Query& levels(std::optional<std::int64_t> count);
   /// Returns the number of levels; nothing means the first one.
   std::optional<std::int64_t> levels() const { return levels_; }
@@ -195,14 +195,14 @@ class SKYRANK_EXPORT Query {
   std::optional<std::chrono::milliseconds> timeout() const { return timeout_; }
 
   /// Forces a path, for experiments and tests: `using` of the YAML form, which is a keyword of C++.
-  Query& using_path(Using path);
+  Query& using_path(ForcedPath path);
   /// Returns the forced path.
-  const Using& using_path() const { return using_path_; }
+  const ForcedPath& using_path() const { return using_path_; }
 
   /// Sets the place of the query in its batch; not compared.
-  Query& location(Location place);
+  [[deprecated("parse_batch and Query::parse set it")]] Query& location(Location place);
   /// Returns the place of the query in its batch.
-  const Location& location() const { return location_; }
+  [[deprecated("read Error::location")]] const Location& location() const { return location_; }
 
   /// Throws QueryError if parts contradict each other or a number is out of range. The engine calls it; the YAML reader
   /// reports such errors with line and column before.
@@ -212,6 +212,8 @@ class SKYRANK_EXPORT Query {
   bool operator==(const Query& other) const;
 
  private:
+  friend struct skyrank::QueryAccess;
+
   std::string name_;
   std::string from_;
   std::optional<Expression> where_;
@@ -230,8 +232,9 @@ class SKYRANK_EXPORT Query {
   Missing nulls_ = Missing::worst;
   std::vector<SelectItem> select_;
   std::optional<std::chrono::milliseconds> timeout_;
-  Using using_path_;
-  Location location_;
+  ForcedPath using_path_;
+  Location location_;                               // the query's place in its batch
+  std::map<std::string, Location> path_locations_;  // places of the names in using_path_
 };
 
 /// Returns the query as one statement of SQL, over several lines; `Query::parse` gives an equal query back. Throws

@@ -14,13 +14,13 @@ inline namespace v0 {
 struct AlgorithmInfo {
   /// A parameter of the algorithm.
   struct Parameter {
-    std::string name;                ///< name in Using::parameters
+    std::string name;                ///< name in ForcedPath::parameters
     std::string description;         ///< one line
     std::int64_t min = 0;            ///< least value
     std::int64_t max = 0;            ///< greatest value
     std::int64_t default_value = 0;  ///< value unless the planner or the caller sets one
   };
-  std::string name;                   ///< name in Using::algorithms
+  std::string name;                   ///< name in ForcedPath::algorithms
   std::string problem;                ///< "skyline" or "top-k"
   std::string device;                 ///< "cpu" or "cuda"
   std::string summary;                ///< one line
@@ -34,7 +34,7 @@ SKYRANK_EXPORT std::vector<AlgorithmInfo> algorithms();
 /// A rule of the planner: something that plans do where it pays, beyond the choice of an algorithm. Answers never
 /// depend on rules.
 struct RuleInfo {
-  std::string name;     ///< name in Using::without
+  std::string name;     ///< name in ForcedPath::without
   std::string summary;  ///< one line
 };
 

@@ -18,6 +18,7 @@
 #include <skyrank/registry.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
+#include <skyrank/table_spec.hpp>
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>
 #include <skyrank/warnings.hpp>

@@ -62,7 +62,8 @@ class SKYRANK_EXPORT Source {
   virtual std::optional<UnitStatistics> statistics(int column) const;
 
   /// Reads columns of whole units, both ascending. The table has all columns of the schema; those not asked for have
-  /// the right type and length and any values (absent_column). Throws DataError, ResourceError, CancelledError.
+  /// the right type and length and any values, such as one value with a stride of 0. Throws DataError, ResourceError,
+  /// CancelledError.
   virtual SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const = 0;
   /// Reads columns of a few rows, which are distinct and ascending; else as `read`.
   virtual SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const = 0;
@@ -79,13 +80,17 @@ class SKYRANK_EXPORT Source {
 SKYRANK_EXPORT std::int64_t num_rows(const Source& source);
 
 /// Makes a placeholder for a column that is not read: `rows` equal values, which take no memory.
-SKYRANK_EXPORT Column absent_column(std::string name, DataType type, std::int64_t rows);
+[[deprecated("use unit_source, which needs no columns but those asked for")]] SKYRANK_EXPORT Column
+absent_column(std::string name, DataType type, std::int64_t rows);
 
-/// Returns the values of a column at some rows, in the order of these, in memory of their own.
+/// Returns the values of a column at some rows, each in [0, column.size()), in their order, in memory of their own.
 SKYRANK_EXPORT Column take(const Column& column, std::span<const RowId> rows);
 
 /// Makes a source of a table in memory, which is one unit.
-SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
+SKYRANK_EXPORT std::shared_ptr<const Source> in_memory_source(Table table);
+
+/// Makes the same; the former name of in_memory_source().
+[[deprecated("use in_memory_source")]] SKYRANK_EXPORT std::shared_ptr<const Source> table_source(Table table);
 
 /// Makes a source of the units [begin, end) of another: a part of its table, whose rows count from 0. Throws DataError
 /// unless begin <= end and the source has so many units.

@@ -14,7 +14,7 @@
 #include <skyrank/types.hpp>
 
 namespace skyrank {
-struct KeptAccess;  // engine/runtime/table_sample_cache.hpp
+struct KeptAccess;  // engine/runtime/column_cache.hpp
 
 inline namespace v0 {
 
@@ -54,12 +54,15 @@ struct SKYRANK_EXPORT ColumnData {
   Type index_type = Type::int32;                 ///< `dictionary`: type of the indices
   std::shared_ptr<const ColumnData> dictionary;  ///< `dictionary`: the values that the indices name
   std::shared_ptr<const void> owner;             ///< keeps the memory alive; null when the caller does
-  struct Kept;
-  /// Facts that queries found in the values, kept for later ones; shared by all copies. Null: nothing is kept.
-  std::shared_ptr<Kept> kept = nullptr;
 
   /// The string of a row of a string column in any of its layouts; undefined for a NULL row.
   std::string_view string_at(std::int64_t row) const;
+
+ private:
+  struct Kept;
+  friend struct skyrank::KeptAccess;
+
+  std::shared_ptr<Kept> kept_;  // the engine's own: what queries found in the values; shared by copies, null without
 };
 
 /// One named, typed, immutable column. Copies share memory. Memory that the caller keeps must not change either:
@@ -82,11 +85,13 @@ class SKYRANK_EXPORT Column {
   }
   /// Strings viewed in place; the caller keeps both the array and the characters alive.
   static Column view(std::string name, std::span<const std::string_view> values, Validity validity = {});
-  /// n values, `stride_bytes` apart (a column of a row-major matrix, a field of an array of structs).
+  /// Views n >= 0 values, `stride_bytes` apart (a column of a row-major matrix, a field of an array of structs); 0
+  /// makes all rows the one value. DataError for strings, a negative n, and a null pointer to values.
   static Column view_strided(std::string name, DataType type, const void* values, std::int64_t n,
                              std::int64_t stride_bytes, Validity validity = {});
 
-  /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs.
+  /// Takes the values over. `valid[i] == false` makes row i NULL; an empty `valid` means no NULLs. DataError, here and
+  /// below, where `valid` has another number of flags than there are values.
   template <FixedWidthValue T>
   requires(!std::same_as<T, bool>) static Column
       own(std::string name, std::vector<T> values, const std::vector<bool>& valid = {}) {
@@ -104,7 +109,7 @@ class SKYRANK_EXPORT Column {
     return own_memory(std::move(name), type, store->data(), static_cast<std::int64_t>(store->size()), store, valid);
   }
 
-  /// For importers that describe the memory themselves.
+  /// Makes a column of memory that an importer describes. DataError where its length is negative.
   Column(std::string name, ColumnData data);
 
   /// Returns the name.
@@ -149,7 +154,7 @@ class SKYRANK_EXPORT Table {
   Table() = default;
   /// DataError when lengths differ or a name comes twice.
   explicit Table(std::vector<Column> columns);
-  /// Makes a table without columns that still has a number of rows.
+  /// Makes a table without columns that still has a number of rows, >= 0; DataError for a negative one.
   static Table with_rows(std::int64_t rows);
 
   /// Returns the number of rows.
@@ -166,7 +171,7 @@ class SKYRANK_EXPORT Table {
   std::optional<int> find(std::string_view name) const;
 
   /// Returns the same table with a list of the columns that its source has besides. A query that names one of them is a
-  /// BindError that tells its type; see also `left_out_columns`.
+  /// BindError that tells its type; warnings_of() names those that an answer lacks.
   Table with_unsupported(std::vector<UnsupportedColumn> columns) const;
   /// Returns the columns that the table's source has besides.
   const std::vector<UnsupportedColumn>& unsupported() const noexcept { return unsupported_; }

@@ -116,11 +116,14 @@ constexpr int width_in_bytes(Type t) {
 /// IEEE 754 binary16 by its bits.
 struct Float16 {
   std::uint16_t bits = 0;  ///< sign, exponent and fraction
+
+  /// Returns the same value as a float, exactly.
+  SKYRANK_EXPORT explicit operator float() const;
   bool operator==(const Float16&) const = default;
 };
 
-/// Exact widening.
-SKYRANK_EXPORT float to_float(Float16 value);
+/// Returns the same value as a float, exactly.
+[[deprecated("use static_cast<float>")]] SKYRANK_EXPORT float to_float(Float16 value);
 
 /// Days since 1970-01-01.
 struct Date {

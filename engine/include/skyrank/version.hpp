@@ -4,7 +4,7 @@
 
 // The version of these headers; CMake takes the project's from here.
 #define SKYRANK_VERSION_MAJOR 0
-#define SKYRANK_VERSION_MINOR 2
+#define SKYRANK_VERSION_MINOR 3
 #define SKYRANK_VERSION_PATCH 0
 
 namespace skyrank {

@@ -26,12 +26,13 @@ SKYRANK_EXPORT std::string to_string(const Warning& warning);
 /// Returns what is odd about a query, in the order of its parts: comparisons with NULL, which are never true.
 SKYRANK_EXPORT std::vector<Warning> warnings_of(const Query& query);
 
-/// Returns the same and, last, `left_out_columns`.
+/// Returns the same and, last, a warning that names the columns of the table's source which the answer lacks
+/// (Table::unsupported), where the query selects every column and some are missing.
 SKYRANK_EXPORT std::vector<Warning> warnings_of(const Query& query, const Table& table);
 
-/// Returns a warning that names the columns of the table's source which the answer lacks (Table::unsupported), where
-/// the query selects every column; nothing where it does not or where none are missing.
-SKYRANK_EXPORT std::optional<Warning> left_out_columns(const Query& query, const Table& table);
+/// Returns the last of the warnings above; nothing where there is none of the kind.
+[[deprecated("use warnings_of")]] SKYRANK_EXPORT std::optional<Warning> left_out_columns(const Query& query,
+                                                                                         const Table& table);
 
 }  // namespace v0
 }  // namespace skyrank

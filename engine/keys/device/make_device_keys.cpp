@@ -12,7 +12,7 @@
 #include "engine/expression/lowering/compile_steps.hpp"
 #include "engine/expression/numeric.hpp"
 #include "engine/expression/vec.hpp"
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/runtime/device_values.hpp"
@@ -183,7 +183,7 @@ std::optional<Keys> number_level_keys(DeviceQueryState& device_state, const Boun
   recipe.kind = KeyRecipe::Kind::level;
   recipe.inverted = term.inverted;
   recipe.last = term.values.size();
-  recipe.levels = device_state.bring(levels);
+  recipe.levels = device_state.upload(levels);
   recipe.level_count = levels.size();
   const std::uint64_t nan_code = kernels::is_float(source.column.stored) ? 1 : 0;
   return with_codes(source, recipe, recipe.last + nan_code, may_have_nulls(source), term.nulls_first);
@@ -207,7 +207,7 @@ std::optional<Keys> string_level_keys(DeviceQueryState& device_state, const Boun
   }
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::entry;
-  recipe.entries = device_state.bring(entries);
+  recipe.entries = device_state.upload(entries);
   return with_codes(source, recipe, last, may_have_nulls(source), term.nulls_first);
 }
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "engine/device/resident.hpp"
-#include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/device/readable_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/operators/group/slots/classes.hpp"
 #include "engine/operators/group/slots/group_keys.hpp"
@@ -30,7 +30,7 @@ Keys codes_of_strings(DeviceQueryState& device_state, const Column& column, cons
   const std::vector<std::uint64_t> entries(numbers.begin(), numbers.end());
   KeyRecipe recipe;
   recipe.kind = KeyRecipe::Kind::entry;
-  recipe.entries = device_state.bring(entries);
+  recipe.entries = device_state.upload(entries);
   const KeyWidth width = width_for(numbers.size());
   const kernels::StoredColumn& stored = device_state.column(column.data());
   const cuda::DeviceArray codes = cuda::expression::make_keys(stored, device_state.rows(rows), recipe, width);

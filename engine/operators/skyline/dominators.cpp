@@ -19,7 +19,7 @@ constexpr std::size_t kKnown = 24;         ///< known rows: each costs a compari
 constexpr std::size_t kForCorners = 2048;  ///< known rows for corners, which are few
 constexpr std::size_t kSampleRows = 512;   ///< rows by which known ones are chosen
 constexpr std::size_t kRowsOfUnit = 64;    ///< rows of a later unit that join the sample
-constexpr std::size_t kMostJudged = 1024;  ///< rows from all over a skyline that are looked at,
+constexpr std::size_t kMaxJudged = 1024;   ///< rows from all over a skyline that are looked at,
 constexpr std::size_t kJudges = 32;        ///< rows of the sample that are compared with each of them,
 constexpr std::size_t kCandidates = 192;   ///< and rows that dominate the most of these and may become known
 
@@ -176,7 +176,7 @@ void Dominators::learn(const Table& unit, const Table& table, std::span<const Ro
   if (!are_numbers_ || unit.num_rows() == 0 || skyline.empty()) return;
   add_to_sample(unit);
   std::vector<float> rows;
-  const std::size_t step = (skyline.size() + kMostJudged - 1) / kMostJudged;
+  const std::size_t step = (skyline.size() + kMaxJudged - 1) / kMaxJudged;
   for (std::size_t i = 0; i < skyline.size(); i += step) add_row(table, skyline[i], rows);
   add_for_corners(rows);
   keep_candidates(rows, width(), sample_);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/keys/combine_keys.hpp"
-#include "engine/keys/device/device_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 #include "engine/operators/skyline/levels_at_once.hpp"
 
 namespace skyrank::exec {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
 
 namespace skyrank::exec {
@@ -11,7 +12,7 @@ namespace skyrank::exec {
 Column rows_of(const Column& column, RowId begin, RowId end) {
   copy_to_host(column.data());  // a part of what a caller has on one GPU may be for another
   ColumnData data = column.data();
-  data.kept.reset();  // of all rows
+  drop_kept(data);  // of all rows
   data.length = end - begin;
   data.validity.offset += begin;
   switch (data.layout) {

@@ -9,7 +9,7 @@ namespace skyrank::exec {
 namespace {
 
 /// Rows that may wait for a reduction.
-constexpr std::size_t kMostWaitingRows = 4 * Doubling::kFewRows;
+constexpr std::size_t kMaxWaitingRows = 4 * Doubling::kFewRows;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool SideMerge::may_take_in() const {
   if (!reduction_.valid() || reduction_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) return true;
   std::size_t rows = 0;
   for (const Partial& partial : waiting_) rows += partial.rows().size();
-  return rows > kMostWaitingRows;
+  return rows > kMaxWaitingRows;
 }
 
 /// Waits for a reduction, and takes in what has waited for it.

@@ -107,7 +107,7 @@ Table spread_over_gpus(const EngineState& engine, const Table& table, bool now) 
       auto spread = std::make_shared<SpreadColumn>();
       spread->devices = engine.gpus;
       for (const Table& part : parts) spread->parts.push_back(part.column(c));
-      data.kept = std::make_shared<ColumnData::Kept>(nullptr, std::move(spread), nullptr, traits_of(data));
+      set_kept(data, nullptr, std::move(spread), nullptr, traits_of(data));
     }
     columns.emplace_back(table.column(c).name(), std::move(data));
   }

@@ -17,6 +17,7 @@
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/states/query_state.hpp"
+#include "engine/placeholder_column.hpp"
 #include "engine/runtime/side_by_side.hpp"
 
 namespace skyrank::exec {
@@ -386,7 +387,7 @@ class UnitsRun {
     const auto count = static_cast<std::int64_t>(left.state.rows.size());
     std::vector<Column> columns;
     for (const Column& column : source_.schema().columns()) {
-      columns.push_back(absent_column(column.name(), column.type(), count));
+      columns.push_back(placeholder_column(column.name(), column.type(), count));
     }
     for (std::size_t i = 0; i < query_.columns.size(); ++i) {
       columns[static_cast<std::size_t>(query_.columns[i])] = left.state.columns.column(static_cast<int>(i));

@@ -4,6 +4,7 @@
 
 #include "engine/checked_size.hpp"
 #include "engine/operators/gather/gather.hpp"
+#include "engine/placeholder_column.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -25,33 +26,16 @@ std::int64_t num_rows(const Source& source) {
 }
 
 Column absent_column(std::string name, DataType type, std::int64_t rows) {
-  // All rows are the one value that these bytes hold, as the column's stride is zero.
-  alignas(Int128) static constexpr Int128 kZero = 0;
-  if (type.type != Type::string) return Column::view_strided(std::move(name), type, &kZero, rows, 0);
-  static constexpr std::int32_t kOffsets[2] = {0, 0};
-  static constexpr char kNoCharacters[1] = {};
-  ColumnData empty_string;
-  empty_string.type = type;
-  empty_string.layout = Layout::utf8;
-  empty_string.length = 1;
-  empty_string.values = kNoCharacters;
-  empty_string.offsets32 = kOffsets;
-  ColumnData data;
-  data.type = type;
-  data.layout = Layout::dictionary;
-  data.length = rows;
-  data.values = &kZero;
-  data.dictionary = std::make_shared<const ColumnData>(std::move(empty_string));
-  return Column(std::move(name), std::move(data));
+  return exec::placeholder_column(std::move(name), type, rows);
 }
 
 Column take(const Column& column, std::span<const RowId> rows) { return exec::gather(column, rows, column.name()); }
 
 namespace {
 
-class TableSource final : public Source {
+class InMemorySource final : public Source {
  public:
-  explicit TableSource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
+  explicit InMemorySource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
     std::vector<Column> columns;
     for (const Column& column : table_.columns()) columns.push_back(take(column, {}));
     schema_ =
@@ -82,7 +66,11 @@ class TableSource final : public Source {
 
 }  // namespace
 
-std::shared_ptr<const Source> table_source(Table table) { return std::make_shared<TableSource>(std::move(table)); }
+std::shared_ptr<const Source> in_memory_source(Table table) {
+  return std::make_shared<InMemorySource>(std::move(table));
+}
+
+std::shared_ptr<const Source> table_source(Table table) { return in_memory_source(std::move(table)); }
 
 }  // namespace v0
 }  // namespace skyrank

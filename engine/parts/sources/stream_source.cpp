@@ -107,8 +107,8 @@ std::shared_ptr<const Source> arrow_source(ArrowArrayStream* source) {
     units.push_back({batch->num_rows()});
     batches.push_back(*std::move(batch));
   }
-  if (batches.empty()) return table_source(std::move(schema));
-  if (batches.size() == 1) return table_source(std::move(batches.front()));
+  if (batches.empty()) return in_memory_source(std::move(schema));
+  if (batches.size() == 1) return in_memory_source(std::move(batches.front()));
   const auto read = [batches = std::move(batches)](std::size_t unit, std::span<const int>) { return batches[unit]; };
   return unit_source(std::move(schema), std::move(units), read);
 }

@@ -11,6 +11,7 @@
 #include "engine/decimal.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/concatenate.hpp"
+#include "engine/placeholder_column.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -109,7 +110,8 @@ class UnitSource final : public Source {
   Table in_schema(const std::vector<Table>& tables, std::span<const int> columns, std::int64_t rows) const {
     if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
     std::vector<Column> all;
-    for (const Column& column : schema_.columns()) all.push_back(absent_column(column.name(), column.type(), rows));
+    for (const Column& column : schema_.columns())
+      all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
     if (!columns.empty() && !tables.empty()) {
       const Table read = tables.size() == 1 ? tables.front() : exec::concatenate(tables);
       for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -49,7 +49,7 @@ struct StateSteps {
   std::string fingerprint = std::string(16, '0');  ///< names the query of partial answers
   /// How states of up to Doubling::kFewRows rows run, and larger ones that do not fit the memory of a GPU, if
   /// otherwise.
-  std::optional<Using> path_of_few_rows = {};
+  std::optional<ForcedPath> path_of_few_rows = {};
   /// Counts so many rows as memory, or throws ResourceError; null: rows are not counted.
   std::function<SourceCharge(std::size_t rows)> charge = {};
   PartsRecord* record = nullptr;  ///< gets what was done with each part

@@ -33,7 +33,7 @@ void check_fingerprint(const Query& query, const std::string& fingerprint, const
   if (partial.fingerprint() == fingerprint) return;
   throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
                       ", not to this one, " + fingerprint,
-                  query.location());
+                  query::location_of(query));
 }
 
 Query with_state_names(const Query& query, const Table& columns) {
@@ -45,7 +45,7 @@ void check_columns(const Query& query, const Table& columns) {
     query::bind(with_state_names(query, columns), query::schema_of(columns));
   } catch (const BindError& error) {
     throw DataError("partial answer: its columns are not those that its query reads: " + error.message(),
-                    query.location());
+                    query::location_of(query));
   }
 }
 
@@ -67,7 +67,7 @@ United unite(const std::vector<Partial>& partials) {
 
 United unite_checked(const Query& query, const std::vector<Partial>& partials) {
   query.validate();
-  if (partials.empty()) throw DataError("merging needs at least one partial answer", query.location());
+  if (partials.empty()) throw DataError("merging needs at least one partial answer", query::location_of(query));
   const std::string fingerprint = fingerprint_of(query);
   for (const Partial& partial : partials) check_fingerprint(query, fingerprint, partial);
   United all = unite(partials);

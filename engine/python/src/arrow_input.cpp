@@ -12,6 +12,7 @@
 
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
+#include "engine/placeholder_column.hpp"
 #include "engine/python/src/bind.hpp"
 #include "engine/query/utf8.hpp"
 
@@ -135,7 +136,7 @@ Column import_decoded(const Field& field) {
     if (present) (*valid)[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
   }
   const Column decoded =
-      values.size() == 0 ? absent_column(field.name, values.type(), field.length) : take(values, rows);
+      values.size() == 0 ? exec::placeholder_column(field.name, values.type(), field.length) : take(values, rows);
   struct Kept {
     std::shared_ptr<const void> values;
     std::shared_ptr<const void> valid;

@@ -178,7 +178,8 @@ void bind_engine(nb::module_& module) {
   bind_runs<decltype(engine), SourceHandle>(engine,
                                             [](const SourceHandle& handle) -> const Source& { return *handle.source; });
   engine
-      .def("check", [](ForkedEngine& self, const Query& query, const Table& table) { self.get().check(query, table); })
+      .def("check",
+           [](ForkedEngine& self, const Query& query, const Table& table) { self.get().explain(query, table); })
       .def("pin", [](ForkedEngine& self, const Table& table) { return self.get().pin(table); })
       .def("warnings", [](ForkedEngine& self) { return self.get().warnings(); })
       .def("merge",

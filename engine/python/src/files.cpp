@@ -58,12 +58,12 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   if (delimiter) static_cast<void>(datasets::parse_delimiter(*delimiter));
   if (format) static_cast<void>(datasets::parse_input_format(*format));
   for (const auto& [column, type] : types) static_cast<void>(datasets::parse_column_type(type, column));
-  TableSource described;
+  TableSpec described;
   described.name = "files";
   described.files = patterns;
-  described.header = header;
-  described.null_spellings = null_spellings;
-  described.delimiter = delimiter.value_or("");
+  described.csv.header = header;
+  described.csv.null_spellings = null_spellings;
+  described.csv.delimiter = delimiter.value_or("");
   described.format = format.value_or("");
   described.types = types;
   SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {

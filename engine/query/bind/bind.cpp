@@ -12,6 +12,8 @@
 #include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
 
+// Binds a query to the names and types of a table: the first expressions see the table, those behind `group_by` see the
+// groups, and the answer's also `row`, `level` and `score`. Preferences and expressions have files of their own.
 namespace skyrank::query {
 namespace {
 
@@ -30,7 +32,7 @@ class Scope {
   const Schema& schema() const { return schema_; }
 
   BoundExpression bind(const Expression& expression) const {
-    explain_unknown(expression.root(), expression.location());
+    explain_unknown(root_of(expression), expression.location());
     return bind_expression(expression, places_);
   }
 
@@ -48,7 +50,7 @@ class Scope {
   }
 
   // Whether an expression is nothing but the name of a pseudo-column that no real column hides.
-  bool is_pseudo(const Expression& expression) const { return is_pseudo(expression.root()); }
+  bool is_pseudo(const Expression& expression) const { return is_pseudo(root_of(expression)); }
 
  private:
   bool is_pseudo(const Node& node) const {
@@ -181,7 +183,7 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   BoundQuery bound;
   bound.name = query.name();
   bound.from = query.from();
-  bound.location = query.location();
+  bound.location = location_of(query);
   const Scope input(schema, schema);
   if (query.where()) bound.condition = input.bind_condition(*query.where());
   if (!query.group_by().empty()) bound.group = bind_group(query, input);
@@ -203,6 +205,7 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.nan_rule = query.nan();
   bound.null_rule = query.nulls();
   bound.path = query.using_path();
+  bound.path_locations = path_locations_of(query);
 
   const auto items = query.select().empty() ? default_selection(answer_schema) : query.select();
   for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, query, bound, answer));
@@ -218,7 +221,7 @@ BoundQuery bind(const Query& query, const Schema& schema) {
   } catch (const BindError& error) {
     // Expressions built without text have no place of their own: the query's is the next best.
     if (error.location().line > 0) throw;
-    throw BindError(error.message(), query.location());
+    throw BindError(error.message(), location_of(query));
   }
 }
 

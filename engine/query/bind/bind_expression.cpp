@@ -548,7 +548,7 @@ BoundExpression bind_expression(const Expression& expression, const Schema& sche
 BoundExpression bind_expression(const Expression& expression, const SchemaPlaces& places) {
   const Schema& schema = places.schema();
   BoundExpression bound;
-  bound.root = Binder(expression, places).bind(expression.root());
+  bound.root = Binder(expression, places).bind(root_of(expression));
   bound.type = bound.root->type;
   if (bound.root->op == Op::column) {
     bound.column = bound.root->column;

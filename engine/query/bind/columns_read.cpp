@@ -9,7 +9,10 @@
 
 #include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/locations.hpp"
 
+// The columns of the input that a query reads. The same walk over its expressions finds columns that cannot be read,
+// and names that the table lacks.
 namespace skyrank::query {
 namespace {
 
@@ -50,7 +53,7 @@ void add_answer(const BoundQuery& query, Indices& read) {
 }
 
 // The column names of expressions.
-class Names {
+class NamesRead {
  public:
   void add(const Node& node) {
     if (node.op == Op::column) names_.insert(node.name);
@@ -160,8 +163,8 @@ std::vector<int> columns_read(const BoundQuery& query) {
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
   if (query.group_by().empty() && query.select().empty()) return table_columns;
-  Names read;
-  for (const Expression* expression : expressions_of_input(query)) read.add(expression->root());
+  NamesRead read;
+  for (const Expression* expression : expressions_of_input(query)) read.add(root_of(*expression));
   for (const GroupKey& key : keys_of_input(query)) read.add(key.name);  // a column of that name is an error, to be seen
   std::vector<std::string> result;
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
@@ -172,7 +175,7 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
 bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
   const auto any_unknown = [](const std::vector<const Expression*>& expressions, const NameSet& columns) {
     return std::ranges::any_of(
-        expressions, [&](const Expression* expression) { return names_other_column(expression->root(), columns); });
+        expressions, [&](const Expression* expression) { return names_other_column(root_of(*expression), columns); });
   };
   NameSet names(table_columns.begin(), table_columns.end());
   if (any_unknown(first_expressions(query), names)) return true;
@@ -185,13 +188,13 @@ void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>
   NameSet names;
   for (const UnsupportedColumn& column : columns) names.insert(column.name);
   for (const Expression* expression : expressions_of_input(query)) {
-    const Node* node = find_column(expression->root(), names);
+    const Node* node = find_column(root_of(*expression), names);
     if (node == nullptr) continue;
     const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
     const std::string why = column->reason.empty() ? "" : ": " + column->reason;
     const Location place = place_of(*node, expression->location());
     throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
-                    place.line > 0 ? place : query.location());
+                    place.line > 0 ? place : location_of(query));
   }
 }
 

@@ -24,7 +24,7 @@ MissingFirst missing_first(const Query& query) {
 }
 
 Expression stands_first(const Expression& expression, MissingFirst first) {
-  const NodePtr value = std::make_shared<const Node>(expression.root());
+  const NodePtr value = std::make_shared<const Node>(root_of(expression));
   const NodePtr is_nan = made(Op::not_equal, {value, value});  // NaN alone differs from itself
   const NodePtr is_null = made(Op::is_null, {value}, !first.nulls);
   return make_expression(made(first.nulls ? Op::logical_or : Op::logical_and, {is_null, is_nan}),

@@ -11,6 +11,9 @@
 #include "engine/query/ast.hpp"
 #include "engine/query/functions.hpp"
 
+// The actions of the expression grammar (grammar.hpp), which YAML, SQL and the C++ API share. Recursion is in the
+// grammar alone: the builder keeps a stack of finished operands, and refuses what nests deeper than kMaxNesting or
+// grows higher than kMaxHeight.
 namespace skyrank::query {
 
 /// Builds the tree of an expression bottom-up while its text is parsed: finished operands lie on a stack; a mark

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Preference::Kind;
 
-std::string sql_of(const Expression& expression) { return query::to_sql_text(expression.root()); }
+std::string sql_of(const Expression& expression) { return query::to_sql_text(query::root_of(expression)); }
 
 std::string name_text(std::string_view name) { return sql_of(Expression::column(name)); }
 
@@ -60,7 +60,7 @@ std::string print_children(const Preference& preference, std::string_view separa
 }
 
 std::string print(const Preference& p) {
-  const auto operand = [&] { return query::to_sql_text(p.expression->root(), true); };
+  const auto operand = [&] { return query::to_sql_text(query::root_of(*p.expression), true); };
   switch (p.kind) {
     case Kind::low: return "LOW " + sql_of(*p.expression);
     case Kind::high: return "HIGH " + sql_of(*p.expression);
@@ -131,7 +131,8 @@ std::string print_key(const NamesInSql& names, const GroupKey& key) {
 
 // What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
 std::string print_term(const NamesInSql& names, const RankTerm& term) {
-  const auto* value = term.expression.root().op == query::Op::literal ? &term.expression.root().value : nullptr;
+  const auto* value =
+      query::root_of(term.expression).op == query::Op::literal ? &query::root_of(term.expression).value : nullptr;
   const bool position = value != nullptr && std::holds_alternative<std::int64_t>(*value);
   const std::string_view name = term.expression.column_name();
   const bool alias = !name.empty() && names.is_alias(name, term.expression);
@@ -153,7 +154,7 @@ std::string print_options(const Query& query) {
   if (query.nan() != Missing::worst) add("nan", word(query.nan()));
   if (query.nulls() != Missing::worst) add("nulls", word(query.nulls()));
   if (query.timeout()) add("timeout", "'" + std::to_string(query.timeout()->count()) + "ms'");
-  const Using& path = query.using_path();
+  const ForcedPath& path = query.using_path();
   if (path.device != DeviceChoice::automatic) add("device", word(path.device));
   add_names("algorithm", path.algorithms);
   add_names("without", path.without);

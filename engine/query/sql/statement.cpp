@@ -283,7 +283,7 @@ void SqlBuilder::refer_to_aggregate() {
       known != aggregate_calls_.end() ? aggregates_[known->second] : add_aggregate(aggregate, aggregate_at_);
   const Expression column = Expression::column(found.name);
   expression_at_ = aggregate_at_;
-  expression_ = make_expression(std::make_shared<const Node>(column.root()), place_(aggregate_at_));
+  expression_ = make_expression(std::make_shared<const Node>(root_of(column)), place_(aggregate_at_));
 }
 
 void SqlBuilder::end_selected() {
@@ -319,7 +319,7 @@ GroupKey SqlBuilder::key_behind_alias(Expression expression) {
   const auto found = selected_names_.find(name);
   if (name.empty() || found == selected_names_.end() || text_[expression_at_] == '(') return expression;
   SelectItem& item = selected_[found->second];
-  if (names_column(item.expression.root(), name)) return expression;
+  if (names_column(root_of(item.expression), name)) return expression;
   GroupKey key(name, item.expression);
   item.expression = std::move(expression);
   return key;
@@ -343,7 +343,7 @@ void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
 
 void SqlBuilder::rank(bool high) {
   if (!pending_) {
-    const Node& root = expression_->root();
+    const Node& root = root_of(*expression_);
     const bool number = root.op == Op::literal && std::holds_alternative<std::int64_t>(root.value);
     if (number && text_[expression_at_] != '(') {
       fail(expression_at_, "ORDER BY takes values, not positions; a number that is meant stands in parentheses");
@@ -387,9 +387,9 @@ SqlStatement SqlBuilder::finish() {
   settle_nulls();
   if (!ranking_.empty()) query_.rank_by(std::move(ranking_));
   query_.select(std::move(selected_));
-  query_.using_path(std::move(using_));
+  set_path(query_, std::move(path_));
   const std::size_t start = after(0);
-  query_.location(place_(start));
+  set_location(query_, place_(start));
   if (!query_.prefer() && query_.rank_by().empty() && query_.group_by().empty()) {
     fail(
         start,

@@ -77,14 +77,14 @@ void SqlBuilder::set_using() {
     if (!device) {
       fail(word.offset, "'device' is one of " + listed(all_words<DeviceChoice>()) + ", found " + in_quotes(word.text));
     }
-    using_.device = *device;
+    path_.path.device = *device;
     return;
   }
   for (std::size_t i = 1; i < option_texts_.size(); ++i) {
     const Text& name = option_texts_[i];
-    using_.locations.try_emplace(name.text, place_(name.offset));
-    if (key == "algorithm") using_.algorithms.push_back(name.text);
-    if (key == "without") using_.without.push_back(name.text);
+    path_.locations.try_emplace(name.text, place_(name.offset));
+    if (key == "algorithm") path_.path.algorithms.push_back(name.text);
+    if (key == "without") path_.path.without.push_back(name.text);
     if (key != "parameters") continue;
     const std::string number = ++i < option_texts_.size() ? option_texts_[i].text : "";
     std::int64_t value = 0;
@@ -93,7 +93,7 @@ void SqlBuilder::set_using() {
       fail(name.offset,
            "the parameter " + in_quotes(name.text) + " needs a whole number: parameters = (" + name.text + " = 64)");
     }
-    using_.parameters[name.text] = value;
+    path_.path.parameters[name.text] = value;
   }
 }
 

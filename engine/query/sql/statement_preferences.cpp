@@ -54,7 +54,7 @@ std::optional<std::size_t> SqlBuilder::read_value(std::size_t offset) {
   const Expression kept = *expression_;  // the value is a part of a term
   const std::size_t kept_at = expression_at_;
   const std::optional<std::size_t> end = read_preferred(offset);
-  value_ = value_of(expression_->root(), expression_at_);
+  value_ = value_of(root_of(*expression_), expression_at_);
   expression_ = kept;
   expression_at_ = kept_at;
   return end;
@@ -120,7 +120,7 @@ std::vector<Value> SqlBuilder::members_of(const Node& node) const {
 
 // `x IN (...)` and `x BETWEEN a AND b` are preferences of their own; other conditions are better where they are true.
 Preference SqlBuilder::preference_of(const Expression& expression) const {
-  const Node& root = expression.root();
+  const Node& root = root_of(expression);
   if (is_condition(root)) return skyrank::where(expression);
   if (root.op != Op::in && root.op != Op::between) {
     fail(expression_at_, "the value " + to_sql_text(root) +

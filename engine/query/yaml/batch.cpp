@@ -9,10 +9,13 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/query/locations.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
+// Batches: the top level of the YAML text, its tables, and the checks between tables and queries (names that come
+// twice, tables that nobody defines). read_query.cpp reads the queries.
 namespace skyrank {
 inline namespace v0 {
 namespace {
@@ -73,12 +76,12 @@ std::map<std::string, std::string> read_types(const YamlDocument& document, cons
   return types;
 }
 
-TableSource read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
+TableSpec read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
   const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "types", "generate"},
                       MapReader::Unknown::goes_on);
-  TableSource source;
+  TableSpec source;
   source.name = name.text;
   source.location = document.place(name);
   const YamlNode* file = map.find("file");
@@ -99,18 +102,18 @@ TableSource read_table(const YamlDocument& document, const YamlNode& name, const
     });
   }
   with("format", [&](const YamlNode& value) { source.format = query::read_text(document, value, "'format'"); });
-  with("header", [&](const YamlNode& value) { source.header = query::read_bool(document, value, "'header'"); });
+  with("header", [&](const YamlNode& value) { source.csv.header = query::read_bool(document, value, "'header'"); });
   with("delimiter",
-       [&](const YamlNode& value) { source.delimiter = query::read_text(document, value, "'delimiter'"); });
-  with("nulls", [&](const YamlNode& value) { source.null_spellings = read_null_spellings(document, value); });
+       [&](const YamlNode& value) { source.csv.delimiter = query::read_text(document, value, "'delimiter'"); });
+  with("nulls", [&](const YamlNode& value) { source.csv.null_spellings = read_null_spellings(document, value); });
   with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
   return source;
 }
 
-std::vector<TableSource> read_tables(const YamlDocument& document, const YamlNode& node) {
-  std::vector<TableSource> tables;
+std::vector<TableSpec> read_tables(const YamlDocument& document, const YamlNode& node) {
+  std::vector<TableSpec> tables;
   for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
-    TableSource table;
+    TableSpec table;
     table.name = entry.key.text;  // known to queries also where it has mistakes
     document.attempt([&] { table = read_table(document, entry.key, entry.value); });
     tables.push_back(std::move(table));
@@ -137,7 +140,7 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   for (const YamlNode& item : query::read_list(document, node, "'queries'", "[{name: cheap, from: hotels, ...}]")) {
     document.attempt([&] {
       Query read = query::read_query(document, item, tables);
-      const auto [first, is_new] = seen.emplace(read.name(), read.location());
+      const auto [first, is_new] = seen.emplace(read.name(), query::location_of(read));
       if (!is_new) {
         document.fail(item, "the query name '" + read.name() + "' comes twice; the first is in line " +
                                 std::to_string(first->second.line));
@@ -148,7 +151,7 @@ std::vector<Query> read_queries(const YamlDocument& document, const YamlNode& no
   return queries;
 }
 
-const std::string& name_of(const TableSource& table) { return table.name; }
+const std::string& name_of(const TableSpec& table) { return table.name; }
 const std::string& name_of(const Query& query) { return query.name(); }
 
 template <class Named>
@@ -158,7 +161,7 @@ std::vector<std::string> names_of(const std::vector<Named>& list) {
   return names;
 }
 
-query::TableNames table_names(const std::vector<TableSource>& tables) {
+query::TableNames table_names(const std::vector<TableSpec>& tables) {
   query::TableNames names{names_of(tables), {}};
   names.known.insert(names.listed.begin(), names.listed.end());
   return names;
@@ -210,9 +213,9 @@ void read_document(const YamlDocument& document, Batch& batch) {
   batch.tables = read_tables(document, map.require("tables"));
   document.attempt([&] { batch.queries = read_queries(document, map.require("queries"), table_names(batch.tables)); });
   // Whoever opened a table whose rows have no place would report its mistakes again.
-  const auto is_nowhere = [](const TableSource& table) { return table.files.empty() && !table.generator; };
+  const auto is_nowhere = [](const TableSpec& table) { return table.files.empty() && !table.generator; };
   std::set<std::string> nowhere;
-  for (const TableSource& table : batch.tables) {
+  for (const TableSpec& table : batch.tables) {
     if (is_nowhere(table)) nowhere.insert(table.name);
   }
   std::erase_if(batch.queries, [&](const Query& query) { return nowhere.contains(query.from()); });
@@ -244,13 +247,12 @@ Batch read_as_far(std::string_view yaml, const std::string& source, const BatchL
 
 }  // namespace
 
-bool TableSource::operator==(const TableSource& other) const {
-  return name == other.name && files == other.files && format == other.format && header == other.header &&
-         delimiter == other.delimiter && null_spellings == other.null_spellings && types == other.types &&
-         generator == other.generator;
+bool TableSpec::operator==(const TableSpec& other) const {
+  return name == other.name && files == other.files && format == other.format && csv == other.csv &&
+         types == other.types && generator == other.generator;
 }
 
-const TableSource& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }
+const TableSpec& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }
 
 const Query& Batch::query(std::string_view name) const { return find_named(queries, name, "query"); }
 

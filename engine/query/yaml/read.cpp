@@ -273,7 +273,7 @@ Value read_value(const YamlDocument& document, const YamlNode& node, const std::
   }
   if (!looks_like_number(literal.text) && !looks_like_literal(literal.text)) return node.text;
   const Expression expression = document.expression(literal);
-  return expression.root().op == Op::literal ? expression.root().value : Value(node.text);
+  return root_of(expression).op == Op::literal ? root_of(expression).value : Value(node.text);
 }
 
 void fail_choice(const YamlDocument& document, const YamlNode& node, const std::string& what,

@@ -9,6 +9,8 @@
 #include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
+// Preferences of a YAML batch: maps with one of the keys `low`, `high`, `around`, ..., or lists of such maps, which are
+// `pareto`.
 namespace skyrank::query {
 namespace {
 

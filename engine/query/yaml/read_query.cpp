@@ -8,6 +8,7 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
+#include "engine/query/locations.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/text.hpp"
 
@@ -37,7 +38,7 @@ class QueryReader {
   Query read(const TableNames& tables) {
     if (map_.find("sql") != nullptr) return read_statement(tables);
     attempt([&] { read_names(tables); });
-    query_.location(document_.place(node_));
+    set_location(query_, document_.place(node_));
     read_filter();
     read_preference_part();
     read_order();
@@ -97,7 +98,7 @@ class QueryReader {
       if (!sql.is_scalar()) document_.fail(sql, "'sql' needs a statement, found " + found(sql));
       SqlStatement statement = document_.statement(sql);
       query_ = std::move(statement.query);
-      query_.location(document_.place(node_));
+      set_location(query_, document_.place(node_));
       check_table(statement.table, tables);
     });
     attempt([&] { query_.name(read_name()); });
@@ -163,7 +164,7 @@ class QueryReader {
   void read_limits() {
     with("timeout",
          [&](const YamlNode& node, const std::string& what) { query_.timeout(read_duration(document_, node, what)); });
-    with("using", [&](const YamlNode& node, const std::string& what) { query_.using_path(read_using(node, what)); });
+    with("using", [&](const YamlNode& node, const std::string& what) { set_path(query_, read_path(node, what)); });
   }
 
   std::vector<GroupKey> read_keys(const YamlNode& node, const std::string& what) {
@@ -265,9 +266,9 @@ class QueryReader {
     selected_.push_back(std::move(item));
   }
 
-  Using read_using(const YamlNode& node, const std::string& what) const {
+  PlacedPath read_path(const YamlNode& node, const std::string& what) const {
     const MapReader map(document_, node, what, {"algorithm", "device", "parameters", "without"});
-    Using result;
+    PlacedPath result;
     const auto named = [&](const YamlNode& name, const std::string& of) {
       std::string text = read_text(document_, name, of);
       result.locations.try_emplace(text, document_.place(name));
@@ -276,24 +277,24 @@ class QueryReader {
     if (const YamlNode* algorithm = map.find("algorithm")) {
       if (algorithm->is_sequence()) {
         for (const YamlNode& item : read_list(document_, *algorithm, "'algorithm'", "[sort-first, heap]")) {
-          result.algorithms.push_back(named(item, "'algorithm'"));
+          result.path.algorithms.push_back(named(item, "'algorithm'"));
         }
       } else {
-        result.algorithms.push_back(named(*algorithm, "'algorithm'"));
+        result.path.algorithms.push_back(named(*algorithm, "'algorithm'"));
       }
     }
     if (const YamlNode* device = map.find("device")) {
-      result.device = read_choice<DeviceChoice>(document_, *device, "'device'");
+      result.path.device = read_choice<DeviceChoice>(document_, *device, "'device'");
     }
     if (const YamlNode* parameters = map.find("parameters")) {
       for (const auto& [name, value] : need_map(document_, *parameters, "'parameters'").entries) {
-        result.parameters[named(name, "a name in 'parameters'")] =
+        result.path.parameters[named(name, "a name in 'parameters'")] =
             read_integer(document_, value, "the parameter " + found(name), std::numeric_limits<std::int64_t>::min());
       }
     }
     if (const YamlNode* without = map.find("without")) {
       for (const YamlNode& item : read_list(document_, *without, "'without'", "[fusion, statistics]")) {
-        result.without.push_back(named(item, "'without'"));
+        result.path.without.push_back(named(item, "'without'"));
       }
     }
     return result;

@@ -8,6 +8,8 @@
 
 #include "engine/query/yaml/tree.hpp"
 
+// Queries of a YAML batch. Each key is read on its own, so that one pass collects the mistakes of all keys, with their
+// places; a query that has one is dropped.
 namespace skyrank::query {
 
 /// The names of a batch's tables, as they are listed and as they are looked up.

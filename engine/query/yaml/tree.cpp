@@ -54,9 +54,9 @@ std::string null_spelling(std::string_view text, std::size_t offset) {
   return {};
 }
 
-class TreeBuilder : public YAML::EventHandler {
+class YamlTreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view text, const Places& places, const BatchLimits& limits)
+  YamlTreeBuilder(std::string_view text, const Places& places, const BatchLimits& limits)
       : text_(text), places_(places), limits_(limits) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -209,7 +209,7 @@ std::string explained(const std::string& message, char at) {
 
 YamlNode parse_tree(const std::string& text, const Places& places, const BatchLimits& limits) {
   std::istringstream stream(text);
-  TreeBuilder builder(text, places, limits);
+  YamlTreeBuilder builder(text, places, limits);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {

@@ -7,6 +7,8 @@
 #include "kernels/cpu/levels/points.hpp"
 #include "kernels/cpu/levels/sorted_rows.hpp"
 
+// The common first step of the algorithms for Pareto levels: keys become ints of 32 bits (ranks, for wide keys), rows
+// are sorted lexicographically, and equal rows become one point. O(d n log n).
 namespace skyrank::kernels::levels {
 
 /// Different rows in lexicographic order; place i of the sorted rows is a row like point point_of[i].

@@ -14,6 +14,8 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/topk/radix_sort.hpp"
 
+// Multi-key sort: most significant bits first, as a radix sort of 64-bit integers that hold 32 bits of the key and the
+// row.
 namespace skyrank::kernels::skyline {
 
 /// A row in the low half, 32 bits of its key in the high one.

@@ -27,7 +27,7 @@ struct Scored {
 
 /// Maps keys of one column to [0, 2^50], never a greater key to a smaller number: each of the three roundings is
 /// monotone. As integers the parts of a sum of up to 64 keys add up without another one.
-struct Scale {
+struct KeyScale {
   std::uint64_t least = 0;
   double factor = 0;
 
@@ -37,7 +37,7 @@ struct Scale {
 };
 
 template <class Key>
-Scale scale_of(const Key* keys, std::size_t n) {
+KeyScale scale_of(const Key* keys, std::size_t n) {
   Key least = keys[0];
   Key greatest = keys[0];
   for (std::size_t row = 1; row < n; ++row) {
@@ -48,8 +48,8 @@ Scale scale_of(const Key* keys, std::size_t n) {
 }
 
 template <class Key>
-Vector<Scale> scales_of(const SkylineProblem& problem, const Context& context) {
-  Vector<Scale> scales(problem.keys.size());
+Vector<KeyScale> scales_of(const SkylineProblem& problem, const Context& context) {
+  Vector<KeyScale> scales(problem.keys.size());
   const std::size_t columns_a_thread = problem.n < kGrain ? scales.size() : 1;
   parallel_for(scales.size(), columns_a_thread, [&](std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) {
@@ -64,7 +64,7 @@ Vector<Scale> scales_of(const SkylineProblem& problem, const Context& context) {
 template <class Key>
 Array<Scored> presort(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
   const std::size_t d = problem.keys.size();
-  const Vector<Scale> scales = scales_of<Key>(problem, context);
+  const Vector<KeyScale> scales = scales_of<Key>(problem, context);
   Array<Scored> order(problem.n);
   parallel_for(problem.n, kGrain, [&](std::size_t begin, std::size_t end) {
     context.check();

@@ -22,12 +22,12 @@ constexpr std::size_t kVeryFew = 32;       ///< up to here a sort is as fast as 
 
 /// The least key of a column, and a factor that maps its keys to [0, 1].
 template <class Key>
-struct Scale {
+struct UnitScale {
   const Key* keys;
   Key least;
   double factor;
 
-  explicit Scale(const Key* column, std::size_t n) : keys(column) {
+  explicit UnitScale(const Key* column, std::size_t n) : keys(column) {
     const auto [low, high] = std::minmax_element(column, column + n);
     least = *low;
     factor = *low == *high ? 0 : 1 / static_cast<double>(*high - *low);
@@ -40,7 +40,7 @@ template <class Key>
 std::size_t central_row(const SkylineProblem& problem) {
   Vector<double> greatest(problem.n);
   for (const KeyColumn& column : problem.keys) {
-    const Scale<Key> scale(column.as<Key>(), problem.n);
+    const UnitScale<Key> scale(column.as<Key>(), problem.n);
     for (std::size_t row = 0; row < problem.n; ++row) greatest[row] = std::max(greatest[row], scale(row));
   }
   return static_cast<std::size_t>(std::ranges::min_element(greatest) - greatest.begin());

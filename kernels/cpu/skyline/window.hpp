@@ -8,6 +8,8 @@
 
 #include "kernels/common/problem.hpp"
 
+// The window of block-nested-loops algorithms: tests whether a known row is at least as good as another one in every
+// key, several known rows with one vector instruction.
 namespace skyrank::kernels::skyline {
 
 /// A growing list of rows of d keys, laid out so that one vector instruction compares one key of many rows with that of

@@ -8,6 +8,8 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cpu/topk/scan.hpp"
 
+// Zone maps of keys: the least key of every kZoneRows rows. They give a bound for the k-th key, and let a selection
+// pass over zones that are above it.
 namespace skyrank::kernels::topk {
 
 /// Writes the least of every kZoneRows keys; the last zone may have fewer.

@@ -10,6 +10,7 @@
 #include "kernels/cuda/device/stream.hpp"
 #include "kernels/cuda/device/transfer.hpp"
 
+// Per-device state of kernel runs: streams, temporary memory that the next run reuses, and limits of the hardware.
 namespace skyrank::kernels::cuda {
 
 /// Device limits that determine launch sizes; cached.

@@ -4,6 +4,8 @@
 
 #include "kernels/cuda/skyline/solve.cuh"
 
+// The first phase of skylines on the GPU: it drops rows that one well-placed row dominates, in two passes over the
+// keys.
 namespace skyrank::kernels::cuda::skyline {
 
 /// Rows in device memory, ascending.

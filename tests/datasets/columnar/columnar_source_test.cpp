@@ -470,8 +470,8 @@ class Folders : public ::testing::TestWithParam<Format> {
     datasets::write(sample(rows, begin), folder_ / ("t/" + folders + "/part." + std::string(to_string(GetParam()))),
                     GetParam());
   }
-  TableSource table() const {
-    TableSource source;
+  TableSpec table() const {
+    TableSpec source;
     source.name = "t";
     source.files = {"t"};
     return source;
@@ -519,7 +519,7 @@ TEST_P(Folders, FilesAreSkippedByTheNamesOfTheirFolders) {
 }
 
 TEST_P(Folders, AStoredColumnOfTheSameNameIsRefused) {
-  TableSource source = table();
+  TableSpec source = table();
   source.files = {"u"};
   std::filesystem::create_directories(folder_ / "u/id=5");
   datasets::write(sample(3), folder_ / ("u/id=5/x." + std::string(to_string(GetParam()))), GetParam());

@@ -463,7 +463,7 @@ TEST(AnswersOverStrings, AreThoseOfTheTableWhereFoldersAreColumns) {
     write_file(*table_of_words(std::exchange(begin, begin + kGroupRows), kGroupRows), folder / name / "part.parquet",
                kGroupRows, properties);
   }
-  TableSource table;
+  TableSpec table;
   table.name = "t";
   table.files = {"t"};
   const auto source = open_source(table, folder.path());

@@ -66,7 +66,7 @@ std::filesystem::path write_times(const TemporaryFolder& folder, const std::vect
 }
 
 std::shared_ptr<const Source> open(const std::filesystem::path& file) {
-  TableSource table;
+  TableSpec table;
   table.name = "days";
   table.files = {file.string()};
   return open_source(table, {}, LoadOptions{});

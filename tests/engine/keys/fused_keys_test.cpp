@@ -6,7 +6,7 @@
 
 #include <skyrank/engine.hpp>
 
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "kernels/common/keys.hpp"
 #include "tests/build.hpp"
@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 20000;  // enough to be sampled
 
 Query from() { return Query::from("t"); }
 
-Using path(std::string algorithm) {
+ForcedPath path(std::string algorithm) {
   return {.algorithms = {std::move(algorithm)}, .device = DeviceChoice::automatic, .parameters = {}};
 }
 

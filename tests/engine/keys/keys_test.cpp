@@ -154,8 +154,8 @@ TEST(Keys, EveryFloat16) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
     for (std::size_t i = 1; i < order.size(); ++i) {
-      const float a = to_float(values[order[i - 1]]);
-      const float b = to_float(values[order[i]]);
+      const float a = static_cast<float>(values[order[i - 1]]);
+      const float b = static_cast<float>(values[order[i]]);
       if (std::isnan(b)) {
         ASSERT_EQ(key[order[i - 1]] == key[order[i]], std::isnan(a));
         continue;

@@ -1,4 +1,5 @@
 #include "engine/plan/forced_path.hpp"
+#include "engine/query/locations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,18 +25,18 @@ Query small_skyline() { return from_small().prefer({low("x"), low("y")}); }
 Query ranking() { return from_small().rank_by({low("x")}).limit(2); }
 Query groups() { return from_small().group_by({"x"}).aggregate({count("n")}); }
 
-Using algorithms(std::vector<std::string> names) { return {.algorithms = std::move(names), .parameters = {}}; }
-Using parameter(const std::string& name, std::int64_t value) {
+ForcedPath algorithms(std::vector<std::string> names) { return {.algorithms = std::move(names), .parameters = {}}; }
+ForcedPath parameter(const std::string& name, std::int64_t value) {
   return {.algorithms = {}, .parameters = {{name, value}}};
 }
 
 /// The error of a query with a forced path, from both that plan one; empty where the query is answered.
-std::string refusal(Query query, const Using& path) {
+std::string refusal(Query query, const ForcedPath& path) {
   const Engine engine({.threads = 1, .device = DeviceChoice::cpu});
   query.using_path(path);
   std::string message;
   try {
-    engine.check(query, small_table());
+    engine.explain(query, small_table());
   } catch (const BindError& error) {
     message = error.message();
   }
@@ -90,16 +91,16 @@ TEST(ForcedPath, AParameterNeedsAnAlgorithmOfTheQuery) {
   EXPECT_EQ(refusal(groups(), parameter("block", 64)),
             "'using': parameter 'block' belongs to sfs; 'sfs' is a skyline algorithm, for 'prefer', which the query "
             "does not have; the query takes none");
-  Using both = algorithms({"heap"});
+  ForcedPath both = algorithms({"heap"});
   both.parameters["block"] = 64;
   EXPECT_EQ(refusal(small_skyline().rank_by({low("x")}), both), "heap has no parameter 'block'");
 }
 
 TEST(ForcedPath, TheErrorStandsWhereTheNameDoes) {
-  Using heap = algorithms({"heap"});
-  heap.locations["heap"] = {.source = "batch.yaml", .line = 7, .column = 24};
+  Query query = small_skyline();
+  query::set_path(query, {algorithms({"heap"}), {{"heap", {.source = "batch.yaml", .line = 7, .column = 24}}}});
   try {
-    check_forced(small_skyline().using_path(heap));
+    check_forced(query);
     FAIL();
   } catch (const BindError& error) {
     EXPECT_EQ(to_string(error.location()), "batch.yaml:7:24");

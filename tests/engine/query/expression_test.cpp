@@ -97,7 +97,7 @@ TEST(Expression, PrintsCanonically) {
 
 TEST(Expression, BuildsTheTreeThatPrecedenceSays) {
   const Expression expression("a or not b < c + d * -e");
-  const query::Node& root = expression.root();
+  const query::Node& root = query::root_of(expression);
   ASSERT_EQ(root.op, query::Op::logical_or);
   const query::Node& negation = *root.children[1];
   ASSERT_EQ(negation.op, query::Op::logical_not);
@@ -110,7 +110,7 @@ TEST(Expression, BuildsTheTreeThatPrecedenceSays) {
 }
 
 TEST(Expression, ReadsLiterals) {
-  const auto value = [](const std::string& text) { return Expression(text).root().value; };
+  const auto value = [](const std::string& text) { return query::root_of(Expression(text)).value; };
   EXPECT_EQ(value("42"), Value(std::int64_t{42}));
   EXPECT_EQ(value("9223372036854775807"), Value(std::numeric_limits<std::int64_t>::max()));
   EXPECT_EQ(value("9223372036854775808"), Value(std::uint64_t{1} << 63));
@@ -174,9 +174,9 @@ TEST(Expression, OnlyAPlainColumnHasAColumnName) {
 }
 
 TEST(Expression, QuotedPseudoColumnsAreColumns) {
-  EXPECT_FALSE(Expression("row").root().exact);
-  EXPECT_TRUE(Expression("`row`").root().exact);
-  EXPECT_TRUE(Expression::column("level").root().exact);
+  EXPECT_FALSE(query::root_of(Expression("row")).exact);
+  EXPECT_TRUE(query::root_of(Expression("`row`")).exact);
+  EXPECT_TRUE(query::root_of(Expression::column("level")).exact);
   EXPECT_FALSE(Expression("`row`") == Expression("row"));
 }
 
@@ -261,10 +261,10 @@ TEST(Expression, PlacesAreRelativeToTheOrigin) {
   }
   const Expression expression(std::string_view("a +\n  b"), origin);
   EXPECT_EQ(expression.location(), origin);
-  EXPECT_EQ(expression.root().line, 3);
-  EXPECT_EQ(expression.root().column, 10);
-  EXPECT_EQ(expression.root().children[1]->line, 4);
-  EXPECT_EQ(expression.root().children[1]->column, 3);
+  EXPECT_EQ(query::root_of(expression).line, 3);
+  EXPECT_EQ(query::root_of(expression).column, 10);
+  EXPECT_EQ(query::root_of(expression).children[1]->line, 4);
+  EXPECT_EQ(query::root_of(expression).children[1]->column, 3);
 }
 
 TEST(Expression, NestingUpToTheLimitParses) {
@@ -290,7 +290,7 @@ TEST(Expression, RefusesTextMadeToOverflowTheStack) {
 
 TEST(Expression, LongFlatTextIsFine) {
   const Expression list("a in [0" + repeated(", abs(1)", 100'000) + "]");
-  EXPECT_EQ(list.root().children.size(), 100'002u);
+  EXPECT_EQ(query::root_of(list).children.size(), 100'002u);
   EXPECT_EQ(Expression(std::string(1'000'000, 'a')).column_name().size(), 1'000'000u);
 }
 

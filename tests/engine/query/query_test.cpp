@@ -10,6 +10,9 @@
 #include <skyrank/query.hpp>
 #include <skyrank/warnings.hpp>
 
+#include "engine/query/left_out_columns.hpp"
+#include "engine/query/locations.hpp"
+
 namespace skyrank {
 namespace {
 
@@ -67,7 +70,7 @@ TEST(Query, SelectTakesExpressionsOrNamedItems) {
 
 TEST(Query, EqualityIsOfMeaning) {
   Query moved = cheap_and_good();
-  moved.location({"hotels.yaml", 3, 5});
+  query::set_location(moved, {"hotels.yaml", 3, 5});
   EXPECT_EQ(moved, cheap_and_good());
   EXPECT_EQ(cheap_and_good().where("(price<=250)"), cheap_and_good().where("price <= 250"));
   EXPECT_EQ(Query::from("t").prefer({low("a")}), Query::from("t").prefer(low("a")));
@@ -148,7 +151,7 @@ TEST(Query, ContradictionsAreRefused) {
 
 TEST(Query, ErrorsOfAQueryWithAPlaceNameIt) {
   Query query = Query::from("t");
-  query.location({"hotels.yaml", 7, 5});
+  query::set_location(query, {"hotels.yaml", 7, 5});
   EXPECT_EQ(refusal(query), "hotels.yaml:7:5: the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
 }
 
@@ -183,16 +186,16 @@ TEST(Warnings, ColumnsThatAnAnswerWithEveryColumnLacks) {
   const Table table = whole.with_unsupported(
       {{.name = "l", .type = "list<int64>"}, {.name = "g", .type = "binary", .reason = "row 3 is not UTF-8 text"}});
   Query every = Query::from("t").where("a = null").rank_by({low("a")});
-  every.location({.source = "batch.yaml", .line = 4, .column = 5});
+  query::set_location(every, {.source = "batch.yaml", .line = 4, .column = 5});
   const auto warnings = warnings_of(every, table);
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_EQ(warnings[0], warnings_of(every).front());
   EXPECT_EQ(to_string(warnings[1]),
             "batch.yaml:4:5: left out of t: l (list<int64>), g (binary; row 3 is not UTF-8 text): skyrank cannot read "
             "their types");
-  EXPECT_FALSE(left_out_columns(every, whole));
-  EXPECT_FALSE(left_out_columns(Query(every).select({"a"}), table));
-  EXPECT_FALSE(left_out_columns(Query::from("t").group_by({"a"}).aggregate({count("n")}), table));
+  EXPECT_FALSE(query::left_out_columns(every, whole));
+  EXPECT_FALSE(query::left_out_columns(Query(every).select({"a"}), table));
+  EXPECT_FALSE(query::left_out_columns(Query::from("t").group_by({"a"}).aggregate({count("n")}), table));
 }
 
 TEST(Preference, DeepNestingIsRefused) {

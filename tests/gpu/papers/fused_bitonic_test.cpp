@@ -43,7 +43,7 @@ Table tweets() {
 }
 
 Result run(const Query& query, const Table& table, std::map<std::string, std::int64_t> parameters = {}) {
-  Using path;
+  ForcedPath path;
   path.algorithms = {"cuda-bitonic"};
   path.parameters = std::move(parameters);
   return Engine({.threads = 2, .device = DeviceChoice::cuda}).run(Query(query).using_path(path), table);

@@ -326,7 +326,7 @@ TEST(PartsRefused, MovesOutOfTheTable) {
 }
 
 TEST(PartsRefused, UnitsThatASourceLacks) {
-  const auto source = table_source(six());
+  const auto source = in_memory_source(six());
   expect_refused<DataError>([&] { unit_range(source, 0, 2); }, {"there are no units 0 to 2 in a source of 1"});
   expect_refused<DataError>([&] { unit_range(source, 1, 0); }, {"there are no units 1 to 0"});
   expect_refused<DataError>([] { unit_range(nullptr, 0, 0); }, {"needs a source"});

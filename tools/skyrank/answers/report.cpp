@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "datasets/write/writer.hpp"
+#include "engine/query/left_out_columns.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -104,7 +105,7 @@ void print_warnings(Console& console, const Query& query) {
 }
 
 void print_left_out(Console& console, const Query& query, const Table& table, bool& told) {
-  const auto warning = left_out_columns(query, table);
+  const auto warning = query::left_out_columns(query, table);
   if (warning && !std::exchange(told, true)) console.warn(to_string(*warning));
 }
 

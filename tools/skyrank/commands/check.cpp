@@ -43,7 +43,7 @@ void check_query(const Query& query, const Engine& engine, Schemas& schemas, boo
   print_warnings(console, query);
   const Table& schema = schemas.get(query.from());
   print_left_out(console, query, schema, told_left_out);
-  engine.check(query, schema);
+  engine.explain(query, schema);
 }
 
 std::string summary_line(const std::string& file, std::int64_t correct, std::int64_t total) {

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::int64_t kExampleRows = 3;
 
-TableSource table_of(const DescribeArguments& arguments) {
-  TableSource table;
+TableSpec table_of(const DescribeArguments& arguments) {
+  TableSpec table;
   table.name = arguments.file;
   table.files = {arguments.file};
   if (!arguments.format.empty()) {
@@ -30,7 +30,7 @@ TableSource table_of(const DescribeArguments& arguments) {
   }
   if (!arguments.delimiter.empty()) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.delimiter = arguments.delimiter;
+    table.csv.delimiter = arguments.delimiter;
   }
   if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return table;
@@ -38,7 +38,7 @@ TableSource table_of(const DescribeArguments& arguments) {
 
 /// Opens the table without reading more of it than its format demands. What the source reads later counts for
 /// `progress` as long as that lives.
-std::shared_ptr<const Source> open(const TableSource& table, const std::shared_ptr<Progress>& progress,
+std::shared_ptr<const Source> open(const TableSpec& table, const std::shared_ptr<Progress>& progress,
                                    Signals& signals) {
   datasets::LoadOptions options;
   options.skip_unsupported = true;
@@ -93,7 +93,7 @@ Json columns_json(const std::string& file, const Source& source) {
 }  // namespace
 
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals) {
-  const TableSource table = table_of(arguments);
+  const TableSpec table = table_of(arguments);
   auto progress = std::make_shared<Progress>(console, "reading " + table.name);
   const auto source = open(table, progress, signals);
   const Table columns = arguments.json ? Table() : description(*source);

@@ -31,13 +31,13 @@ Batch batch_of(const SqlArguments& arguments) {
   query::SqlStatement statement = query::parse_sql(text, [&](std::size_t offset) { return places.at(offset); });
   check_file(statement);
   if (statement.query.name().empty()) statement.query.name("answer");
-  TableSource table;
+  TableSpec table;
   table.name = statement.query.from();
   table.files = {table.name};
   table.location = statement.table;
   if (!arguments.delimiter.empty()) {
     static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.delimiter = arguments.delimiter;
+    table.csv.delimiter = arguments.delimiter;
   }
   if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
   return {.tables = {std::move(table)}, .queries = {std::move(statement.query)}, .directory = {}};

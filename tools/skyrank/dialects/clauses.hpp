@@ -30,7 +30,7 @@ void print_clauses(const Query& query, const Dialect& dialect, const Add& add) {
   clause(query.nulls() != Missing::worst, "nulls", [&] { return dialect.word(query.nulls()); });
   clause(!query.select().empty(), "select", [&] { return dialect.selection(query.select()); });
   clause(query.timeout().has_value(), "timeout", [&] { return dialect.milliseconds(query.timeout()->count()); });
-  clause(query.using_path() != Using{}, "using_path", [&] { return dialect.path(query.using_path()); });
+  clause(query.using_path() != ForcedPath{}, "using_path", [&] { return dialect.path(query.using_path()); });
 }
 
 }  // namespace skyrank::tools

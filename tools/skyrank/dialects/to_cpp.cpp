@@ -118,7 +118,7 @@ std::string key(const GroupKey& one) {
   return fmt::format("{{{}, {}}}", literal(one.name), code(one.expression));
 }
 
-std::string path(const Using& used) {
+std::string path(const ForcedPath& used) {
   std::string text;
   const auto add = [&](std::string_view member, const std::string& what) {
     text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", member, what);
@@ -161,7 +161,7 @@ struct Cpp {
   static std::string word(Missing rule) { return fmt::format("Missing::{}", query::word_for(rule)); }
   static std::string selection(const std::vector<SelectItem>& items) { return tools::selection(items); }
   static std::string milliseconds(std::int64_t count) { return fmt::format("std::chrono::milliseconds({})", count); }
-  static std::string path(const Using& used) { return tools::path(used); }
+  static std::string path(const ForcedPath& used) { return tools::path(used); }
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ std::string named(const Item& item) {
   return fmt::format("{{{}: {}}}", scalar(item.name), text_of(item.expression));
 }
 
-std::string path(const Using& used) {
+std::string path(const ForcedPath& used) {
   std::string text;
   const auto add = [&](std::string_view key, const std::string& what) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, what);
@@ -139,7 +139,7 @@ struct Yaml {
   }
   static std::string selection(const std::vector<SelectItem>& items) { return list(items, named<SelectItem>); }
   static std::string milliseconds(std::int64_t count) { return fmt::format("{}ms", count); }
-  static std::string path(const Using& used) { return tools::path(used); }
+  static std::string path(const ForcedPath& used) { return tools::path(used); }
 };
 
 std::string to_yaml(const Query& query) {
@@ -158,7 +158,7 @@ std::string types(const std::map<std::string, std::string>& columns) {
   return fmt::format("{{{}}}", fmt::join(entries, ", "));
 }
 
-std::string to_yaml(const TableSource& table) {
+std::string to_yaml(const TableSpec& table) {
   if (table.generator) {
     const GeneratorSpec& spec = *table.generator;
     return fmt::format("  {}: {{generate: {{distribution: {}, rows: {}, dims: {}, seed: {}}}}}\n", scalar(table.name),
@@ -167,9 +167,9 @@ std::string to_yaml(const TableSource& table) {
   return fmt::format("  {}: {{file: {}{}{}{}{}{}}}\n", scalar(table.name),
                      table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
                      table.format.empty() ? "" : ", format: " + scalar(table.format),
-                     table.header ? "" : ", header: false",
-                     table.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.delimiter),
-                     table.null_spellings.empty() ? "" : ", nulls: " + list(table.null_spellings, in_quotes),
+                     table.csv.header ? "" : ", header: false",
+                     table.csv.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.csv.delimiter),
+                     table.csv.null_spellings.empty() ? "" : ", nulls: " + list(table.csv.null_spellings, in_quotes),
                      table.types.empty() ? "" : ", types: " + types(table.types));
 }
 
@@ -179,7 +179,7 @@ std::string to_yaml(const Batch& batch) {
   std::string text = "version: 1\n";
   if (!batch.devices.empty()) text += fmt::format("devices: [{}]\n", fmt::join(batch.devices, ", "));
   text += "tables:\n";
-  for (const TableSource& table : batch.tables) text += to_yaml(table);
+  for (const TableSpec& table : batch.tables) text += to_yaml(table);
   text += "queries:\n";
   for (const Query& query : batch.queries) text += to_yaml(query);
   return text;

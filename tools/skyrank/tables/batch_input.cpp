@@ -78,11 +78,11 @@ std::vector<std::string> list_setting(const Setting& setting) {
       fmt::format("--set {}.{}: '{}' is not a list of texts such as NA,-", setting.table, setting.key, setting.value));
 }
 
-TableSource& find_table(Batch& batch, const std::string& name) {
-  const auto table = std::ranges::find(batch.tables, name, &TableSource::name);
+TableSpec& find_table(Batch& batch, const std::string& name) {
+  const auto table = std::ranges::find(batch.tables, name, &TableSpec::name);
   if (table != batch.tables.end()) return *table;
   std::vector<std::string> names;
-  for (const TableSource& source : batch.tables) names.push_back(source.name);
+  for (const TableSpec& source : batch.tables) names.push_back(source.name);
   throw UsageError(fmt::format("--set: the batch has no table '{}'{}", name, query::did_you_mean(name, names)));
 }
 
@@ -166,7 +166,7 @@ std::map<std::string, std::string> read_types(const std::string& text, const std
 
 void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
-  TableSource& table = find_table(batch, setting.table);
+  TableSpec& table = find_table(batch, setting.table);
   if (setting.key == "file") {
     if (setting.value.empty())
       throw UsageError(fmt::format("--set {}.file: the name of a file is empty", setting.table));
@@ -181,15 +181,15 @@ void apply_setting(Batch& batch, const std::string& text) {
   }
   if (setting.key == "delimiter") {
     static_cast<void>(datasets::parse_delimiter(setting.value, {"--set " + text}));
-    table.delimiter = setting.value;
+    table.csv.delimiter = setting.value;
     return;
   }
   if (setting.key == "header") {
-    table.header = boolean_setting(setting);
+    table.csv.header = boolean_setting(setting);
     return;
   }
   if (setting.key == "nulls") {
-    table.null_spellings = list_setting(setting);
+    table.csv.null_spellings = list_setting(setting);
     return;
   }
   if (setting.key == "types") {
@@ -272,7 +272,7 @@ InputTables::InputTables(const Batch& batch, int threads, const BatchMemory& mem
       pipes_(datasets::make_pipe_cache()) {
   for (const Query& query : batch.queries) entries_[query.from()].queries.push_back(&query);
   for (auto& [name, entry] : entries_) entry.queries_left = static_cast<int>(entry.queries.size());
-  for (const TableSource& table : batch.tables) {
+  for (const TableSpec& table : batch.tables) {
     if (const auto entry = entries_.find(table.name); entry != entries_.end()) entry->second.table = &table;
   }
 }
@@ -303,7 +303,7 @@ InputTable InputTables::get(const Query& query) {
   return input;
 }
 
-datasets::ColumnNames InputTables::column_names(const TableSource& source) {
+datasets::ColumnNames InputTables::column_names(const TableSpec& source) {
   datasets::LoadOptions options;
   options.threads = threads_;
   options.stop = signals_.stop_token();
@@ -348,9 +348,9 @@ std::size_t InputTables::memory_to_read() const {
 }
 
 /// Loads a table; text that is too large for that is read in blocks.
-std::shared_ptr<const Source> InputTables::loaded(const TableSource& source, Entry& entry) {
+std::shared_ptr<const Source> InputTables::loaded(const TableSpec& source, Entry& entry) {
   try {
-    auto table = table_source(load(source, entry.column_names->names));
+    auto table = in_memory_source(load(source, entry.column_names->names));
     std::vector<int> columns(static_cast<std::size_t>(table->schema().num_columns()));
     std::iota(columns.begin(), columns.end(), 0);
     entry.kept_bytes = bytes_of(*table, columns);
@@ -364,7 +364,7 @@ std::shared_ptr<const Source> InputTables::loaded(const TableSource& source, Ent
   }
 }
 
-std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
+std::shared_ptr<const Source> InputTables::source_of(const TableSpec& source,
                                                      const std::vector<std::string>& column_names,
                                                      std::int64_t block_bytes) {
   console_.flush();
@@ -381,7 +381,7 @@ std::shared_ptr<const Source> InputTables::source_of(const TableSource& source,
   return std::make_shared<datasets::SharedColumns>(std::move(opened), std::move(shared));
 }
 
-Table InputTables::load(const TableSource& source, const std::vector<std::string>& column_names) {
+Table InputTables::load(const TableSpec& source, const std::vector<std::string>& column_names) {
   console_.flush();
   signals_.check();
   Progress progress(console_, (source.generator ? "generating " : "reading ") + source.name);

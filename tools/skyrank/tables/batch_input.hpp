@@ -96,7 +96,7 @@ class InputTables {
 
  private:
   struct Entry {
-    const TableSource* table = nullptr;
+    const TableSpec* table = nullptr;
     std::vector<const Query*> queries;
     int queries_left = 0;
     std::optional<datasets::ColumnNames> column_names;  // all that the table has
@@ -109,13 +109,13 @@ class InputTables {
   const std::vector<const Query*>& queries_of(const std::string& table) const {
     return entries_.find(table)->second.queries;
   }
-  datasets::ColumnNames column_names(const TableSource& source);
+  datasets::ColumnNames column_names(const TableSpec& source);
   double open(Entry& entry);  // milliseconds
-  std::shared_ptr<const Source> source_of(const TableSource& source, const std::vector<std::string>& column_names,
+  std::shared_ptr<const Source> source_of(const TableSpec& source, const std::vector<std::string>& column_names,
                                           std::int64_t block_bytes);
-  std::shared_ptr<const Source> loaded(const TableSource& source, Entry& entry);
+  std::shared_ptr<const Source> loaded(const TableSpec& source, Entry& entry);
   std::size_t memory_to_read() const;
-  Table load(const TableSource& source, const std::vector<std::string>& column_names);
+  Table load(const TableSpec& source, const std::vector<std::string>& column_names);
   datasets::LoadOptions load_options(const std::string& table, const std::vector<std::string>& column_names) const;
   std::vector<std::string> columns_needed(const std::string& table, const std::vector<std::string>& column_names) const;
   std::vector<int> columns_shared(const std::string& table, const Table& schema) const;

@@ -29,7 +29,7 @@ constexpr int kTooManyBits = kCodeBits + 1;
 template <class T>
 std::uint64_t code_of(T value) {
   if constexpr (std::is_same_v<T, Float16>) {
-    return code_of(to_float(value));
+    return code_of(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
     if (std::isnan(value)) return std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());

@@ -9,6 +9,8 @@
 #include "kernels/cuda/topk/block/block_select.cuh"
 #include "kernels/cuda/topk/block/element.cuh"
 
+// One step of selection inside a block: the range of the elements is divided into bins of equal width, and a histogram
+// tells in which bin the k-th element is.
 namespace skyrank::kernels::cuda::topk {
 
 /// The least and the greatest of a block's elements.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/query/bound.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -275,7 +276,7 @@ TEST(Bind, QuotedPseudoColumnsAreLookedForInTheTable) {
 
 TEST(Bind, ErrorsWithoutAPlaceOfTheirOwnTakeTheQuerys) {
   Query q = Query::from("h").prefer(low(Expression::column("prise")));
-  q.location({"batch.yaml", 4, 3});
+  set_location(q, {"batch.yaml", 4, 3});
   EXPECT_EQ(error_of(q).substr(0, 15), "batch.yaml:4:3:");
 }
 

@@ -113,7 +113,7 @@ void add_selection(Query& query) {
 }
 
 void add_path(Query& query) {
-  Using path;
+  ForcedPath path;
   if (flag()) path.algorithms = {"sort-first", random_name()};
   if (flag()) path.without = {"fusion"};
   if (flag()) path.parameters = {{random_name(), *rc::gen::arbitrary<std::int64_t>()}};

@@ -6,6 +6,8 @@
 
 #include <skyrank/batch.hpp>
 
+#include "engine/query/locations.hpp"
+
 // SQL statements beside the queries of the builder that they mean.
 namespace skyrank {
 namespace {
@@ -156,7 +158,7 @@ std::vector<Statement> named_keys() {
 }
 
 std::vector<Statement> options() {
-  Using path;
+  ForcedPath path;
   path.algorithms = {"bnl", "sfs"};
   path.device = DeviceChoice::cpu;
   path.without = {"fusion"};
@@ -213,7 +215,7 @@ TEST(Sql, RefusesToPrintWhatIsNoQuery) { EXPECT_THROW(to_sql(from("t")), QueryEr
 
 TEST(Sql, BeginsWhereItsFirstWordDoes) {
   const Query query = Query::parse("\n SELECT * FROM t ORDER BY a");
-  EXPECT_EQ(query.location(), (Location{"sql", 2, 2}));
+  EXPECT_EQ(query::location_of(query), (Location{"sql", 2, 2}));
 }
 
 constexpr const char* kBatch =

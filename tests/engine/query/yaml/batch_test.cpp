@@ -12,6 +12,7 @@
 #include <skyrank/batch.hpp>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/locations.hpp"
 
 namespace skyrank {
 namespace {
@@ -148,18 +149,18 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
 )yaml",
                                   "test.yaml");
   ASSERT_EQ(batch.tables.size(), 4u);
-  const TableSource& hotels = batch.table("hotels");
+  const TableSpec& hotels = batch.table("hotels");
   EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
-  EXPECT_TRUE(hotels.header);
-  EXPECT_TRUE(hotels.null_spellings.empty());
+  EXPECT_TRUE(hotels.csv.header);
+  EXPECT_TRUE(hotels.csv.null_spellings.empty());
   EXPECT_FALSE(hotels.generator);
   EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
-  const TableSource& parts = batch.table("parts");
+  const TableSpec& parts = batch.table("parts");
   EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
-  EXPECT_FALSE(parts.header);
-  EXPECT_EQ(parts.delimiter, ";");
+  EXPECT_FALSE(parts.csv.header);
+  EXPECT_EQ(parts.csv.delimiter, ";");
   EXPECT_EQ(parts.format, "csv");
-  EXPECT_EQ(parts.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
+  EXPECT_EQ(parts.csv.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
   EXPECT_EQ(parts.types, (std::map<std::string, std::string>{{"zip", "string"}, {"7", "decimal(12,2)"}}));
   EXPECT_EQ(batch.table("points").generator,
             (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
@@ -168,15 +169,15 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
 }
 
 TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
-  TableSource a;
+  TableSpec a;
   a.name = "t";
-  TableSource b = a;
+  TableSpec b = a;
   b.location.line = 7;
   EXPECT_EQ(a, b);
-  b.header = false;
+  b.csv.header = false;
   EXPECT_FALSE(a == b);
   b = a;
-  b.delimiter = ";";
+  b.csv.delimiter = ";";
   EXPECT_FALSE(a == b);
   b = a;
   b.format = "csv";
@@ -209,7 +210,7 @@ TEST(Batch, UnknownNamesGetTheNearestOne) {
 TEST(Batch, ExpressionsKnowTheirPlaceInTheFile) {
   const auto place_of_last = [](const std::string& where) {
     const Query query = parse_query(where + "\nprefer: {low: a}");
-    const query::Node* node = &query.where()->root();
+    const query::Node* node = &query::root_of(*query.where());
     while (!node->children.empty()) node = node->children.back().get();
     return std::to_string(node->line) + ":" + std::to_string(node->column);
   };
@@ -228,7 +229,7 @@ TEST(Batch, ExpressionsKnowTheirPlaceInTheFile) {
   EXPECT_EQ(place_of_last("where: >-\n  a < b\n  and\n\n\n  zz"), "11:7");
   EXPECT_EQ(place_of_last("where:\n  a < zz"), "7:11");
   const Query query = parse_query("where: a\nprefer: {low: a}");
-  EXPECT_EQ(query.location(), (Location{"test.yaml", 4, 5}));
+  EXPECT_EQ(query::location_of(query), (Location{"test.yaml", 4, 5}));
   EXPECT_EQ(query.where()->location(), (Location{"test.yaml", 6, 12}));
 }
 
@@ -240,8 +241,8 @@ TEST(Batch, AcceptsAByteOrderMarkAndCarriageReturns) {
   for (const std::string& text : {yaml, "\xEF\xBB\xBF" + yaml}) {
     const Batch batch = parse_batch(text, "t.yaml");
     EXPECT_EQ(batch.queries.at(0), expected().where("a < zz").prefer(low("a")));
-    EXPECT_EQ(batch.queries[0].where()->root().children[1]->line, 8);
-    EXPECT_EQ(batch.queries[0].where()->root().children[1]->column, 7);
+    EXPECT_EQ(query::root_of(*batch.queries[0].where()).children[1]->line, 8);
+    EXPECT_EQ(query::root_of(*batch.queries[0].where()).children[1]->column, 7);
   }
 }
 
@@ -277,7 +278,7 @@ TEST_F(BatchFile, IsReadWithItsDirectory) {
       write("b.yaml", "version: 1\ntables: {t: {file: t.csv}}\nqueries: [{name: q, from: t, prefer: {low: a}}]\n");
   const Batch batch = read_batch(file);
   EXPECT_EQ(batch.directory, directory_);
-  EXPECT_EQ(batch.queries.at(0).location().source, file.string());
+  EXPECT_EQ(query::location_of(batch.queries.at(0)).source, file.string());
 }
 
 TEST_F(BatchFile, ThatCannotBeReadIsAResourceError) {

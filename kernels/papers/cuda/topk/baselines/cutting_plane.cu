@@ -25,7 +25,7 @@ constexpr Parameter kParameters[] = {
 };
 
 /// Passes, at most: then whatever is left is sorted. Halving alone would end 64-bit keys by then.
-constexpr std::size_t kMostPasses = 100;
+constexpr std::size_t kMaxPasses = 100;
 
 template <class Key>
 struct Extremes {
@@ -133,7 +133,7 @@ class CuttingPlane {
     const Extremes<Key> ends = extremes();
     std::optional<Bracket> found = visit(static_cast<double>(ends.least));
     if (!found) found = visit(static_cast<double>(ends.greatest));
-    while (!found && between() > few && passes_ < kMostPasses) {
+    while (!found && between() > few && passes_ < kMaxPasses) {
       const double place = next();
       if (!(left_.place < place && place < right_.place)) break;  // no double lies between the two
       found = visit(place);

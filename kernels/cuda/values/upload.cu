@@ -1,4 +1,4 @@
-#include "kernels/cuda/devices/upload.hpp"
+#include "kernels/cuda/values/upload.hpp"
 
 #include <algorithm>
 #include <array>

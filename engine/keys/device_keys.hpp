@@ -8,6 +8,8 @@
 #include "engine/keys/keys.hpp"
 #include "kernels/cuda/device/array.hpp"
 
+// Keys in the memory of a GPU: copies between it and the host, and the functions of combine_keys.hpp and
+// key_columns.hpp over keys that lie there.
 namespace skyrank::exec {
 
 /// n keys in the host's memory, or in the device's. They stay where they are if they are there.

@@ -1,4 +1,4 @@
-#include "engine/keys/weighted_sum.hpp"
+#include "engine/keys/blocks/weighted_sum.hpp"
 
 #include <utility>
 

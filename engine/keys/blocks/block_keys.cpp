@@ -1,4 +1,4 @@
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "engine/keys/device/device_keys.hpp"
+#include "engine/keys/device_keys.hpp"
 
 #include <bit>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "kernels/cuda/devices/borrowed.hpp"
+#include "kernels/cuda/values/borrowed.hpp"
 
 #include <atomic>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/expression/ir.hpp"
-#include "engine/keys/block_keys.hpp"
+#include "engine/keys/blocks/block_keys.hpp"
 
 namespace skyrank::exec {
 

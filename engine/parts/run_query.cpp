@@ -70,6 +70,8 @@ class SourceRun {
   /// Says how the rows came about that parts leave.
   TableOrigin origin_of(PlanNode parts, NodeStatistics read) const {
     parts.statistics.insert(parts.statistics.begin(), read.begin(), read.end());
+    parts.reason = plan_.reason;
+    if (plan_.division != Division::memory) parts.fallback = words_of(plan_.otherwise);
     return origin_of_parts(std::move(parts), source_outcomes(plan_.rules));
   }
 

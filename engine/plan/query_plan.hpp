@@ -27,6 +27,15 @@ enum class Division : std::uint8_t {
   team,        ///< one skyline that several GPUs find together, each from its share (gpus/team.hpp)
 };
 
+/// Describes a division that follows another one.
+constexpr const char* words_of(Division division) {
+  switch (division) {
+    case Division::memory: return "as many units at a time as fit the limit of memory";
+    case Division::shares: return "an answer of each GPU";
+    default: return "all rows as one table";
+  }
+}
+
 /// Returns true for the divisions of tables over GPUs.
 inline bool is_on_gpus(Division division) { return division >= Division::turns; }
 

@@ -14,6 +14,7 @@ PlanNode node_of(const Operator& op) {
   node.op = name_of(op.kind);
   node.detail = op.detail;
   node.reason = op.note;
+  node.fallback = op.fallback;
   if (op.device) node.device = name_of(*op.device);
   node.predicted_rows = op.estimate.rows;
   node.predicted_ms = op.estimate.ms;

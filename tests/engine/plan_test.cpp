@@ -17,6 +17,7 @@ PlanNode example() {
   skyline.algorithm = "sort-first";
   skyline.device = "cpu";
   skyline.reason = "cheapest of 2";
+  skyline.fallback = "all pairs of rows";
   skyline.predicted_rows = 12.4;
   skyline.predicted_ms = 1.234;
   skyline.parameters = {{"block", 64}, {"threads", 2}};
@@ -38,6 +39,7 @@ TEST(Plan, IsPrintedAsATree) {
             "│   predicted 1 row in 123 ms\n"
             "└─ skyline  low: price, high: rating\n"
             "   │   sort-first on cpu with block=64, threads=2: cheapest of 2\n"
+            "   │   otherwise: all pairs of rows\n"
             "   │   predicted 12 rows in 1.23 ms\n"
             "   │   not block-nested-loops, 25.0 ms: slower\n"
             "   │   not merge, divide: needs two dimensions\n"

@@ -61,6 +61,7 @@ PlanNode node_of_parts(const EngineState& engine, const QueryPlan& plan, const T
   if (plan.division == Division::turns) node.detail += ", one copied while another is computed";
   if (plan.division == Division::team) node.detail += ", compared by all together";
   node.reason = plan.reason;
+  if (plan.division == Division::team) node.fallback = words_of(plan.otherwise);
   return node;
 }
 

@@ -14,7 +14,8 @@ void try_device_scan(PhysicalPlan& plan, const Table& table) {
   }
   plan.strategy = Strategy::device_scan;
   plan.fallback = Strategy::stages;
-  plan.rules.applied(Rule::device_scan, "tried first; the operators run one by one where the columns do not allow it");
+  plan.operators.order->fallback = "the operators one by one, where the columns do not allow a scan";
+  plan.rules.applied(Rule::device_scan, "one scan filters and ranks");
 }
 
 }  // namespace skyrank::exec

@@ -22,6 +22,7 @@ void put_selection_first(PhysicalPlan& plan, const kernels::TopKShape& shape, Pa
                                                std::to_string(shape.k) + " and their equals contend" + fused,
                                            count);
   operators.skyline_prefix->path = std::move(path);
+  operators.skyline_prefix->fallback = "the skyline of all rows, where too few of the best are in it";
   const double share = count / operators.skyline_keys->estimate.rows;
   operators.skyline_keys->estimate.rows = count;
   operators.skyline_keys->estimate.ms *= share;

@@ -143,6 +143,7 @@ TEST(PlanQuery, AnswersOfUnitsShowTheirPartsBelowTheScan) {
   EXPECT_EQ(node->op, "scan");
   EXPECT_EQ(node->measured_rows, 4 * kRowsOfUnit);
   EXPECT_THAT(to_string(result.plan), HasSubstr("12 rows left by 4 units, 0 skipped"));
+  EXPECT_THAT(to_string(result.plan), HasSubstr("otherwise: all rows as one table"));
 }
 
 TEST(PlanQuery, ALimitOfTimeCountsFromTheBeginningThatIsTold) {

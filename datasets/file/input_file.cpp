@@ -16,8 +16,6 @@ namespace {
 // Bytes that tell a format.
 constexpr std::int64_t kStart = 64;
 
-bool is_text(Format format) { return columnar_format(format) == nullptr; }
-
 /// The format of what no name tells, as `/dev/stdin`, by its first bytes.
 Format sniff_format(const arrow::Buffer& bytes) {
   const std::string_view start(bytes);
@@ -46,11 +44,11 @@ InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& optio
   if (!format && (has_own_name || error)) format = format_of(file);
   data_ = std::make_shared<DataFile>(file, *options.pipes, options.stop);
   compression_ = compression_of(file);
-  if (!known_format(file) && compression_ == Compression::none && (!format || is_text(*format))) {
+  if (!known_format(file) && compression_ == Compression::none && (!format || columnar_format(*format) == nullptr)) {
     compression_ = sniff_compression(*data_->prefix(kStart));
   }
   format_ = format ? *format : sniff_format(*text_prefix(kStart));
-  if (is_compressed() && !is_text(format_)) {
+  if (is_compressed() && is_columnar()) {
     throw DataError(name_ + ": is compressed as a whole, which files of format " + std::string(to_string(format_)) +
                     " cannot be; decompress it");
   }

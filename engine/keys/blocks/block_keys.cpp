@@ -10,7 +10,7 @@
 #include <hwy/cache_control.h>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "engine/keys/block_keys.cpp"
+#define HWY_TARGET_INCLUDE "engine/keys/blocks/block_keys.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -107,6 +107,23 @@ TEST(Fronts, NanIsWorstAndZerosAreEqual) {
   expect_fronts<double>({nan, 1, infinity, 1, -infinity, 2, 0.0, 3, -0.0, 3, nan, nan, -nan, nan}, 2, Type::float64);
 }
 
+// Few rows are compared by codes of a few bits first, which tell such values apart or not at all.
+TEST(Fronts, ValuesOfVeryDifferentSizes) {
+  std::mt19937_64 random(11);
+  for (const std::size_t columns : {3u, 4u, 10u}) {
+    for (const double rare : {1e-300, 1e300, -1e300}) {
+      std::vector<double> values(300 * columns);
+      for (double& value : values) value = random() % 100 == 0 ? rare : 1 + 1e-9 * static_cast<double>(random() % 50);
+      expect_fronts(values, columns, Type::float64);
+    }
+    std::vector<std::int64_t> values(300 * columns);
+    for (std::int64_t& value : values) {
+      value = random() % 100 == 0 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(random() % 50);
+    }
+    expect_fronts(values, columns, Type::int64);
+  }
+}
+
 TEST(Fronts, StridesOfAnyLayout) {
   // Two columns of three, column by column, with a gap that no alignment fits.
   std::vector<std::byte> memory(3 * 8 * 2 + 1);

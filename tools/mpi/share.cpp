@@ -1,6 +1,8 @@
 #include "tools/mpi/share.hpp"
 
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <skyrank/source.hpp>
@@ -14,10 +16,19 @@ namespace {
 /// Rows that are read and answered at a time, if units are that small.
 constexpr std::int64_t kRowsAtATime = std::int64_t{1} << 22;
 
-Table select(const Table& table, const std::vector<std::string>& columns) {
-  if (columns.empty()) return Table::with_rows(table.num_rows());
+/// Returns the places of columns in a table, which has them.
+std::vector<int> places_of(const std::vector<std::string>& columns, const Table& table) {
+  std::unordered_map<std::string_view, int> places;
+  for (int i = 0; i < table.num_columns(); ++i) places.emplace(table.column(i).name(), i);
+  std::vector<int> found;
+  for (const std::string& name : columns) found.push_back(places.at(name));
+  return found;
+}
+
+Table select(const Table& table, const std::vector<int>& places) {
+  if (places.empty()) return Table::with_rows(table.num_rows());
   std::vector<Column> selected;
-  for (const std::string& name : columns) selected.push_back(table.column(name));
+  for (const int place : places) selected.push_back(table.column(place));
   return Table(std::move(selected));
 }
 
@@ -74,12 +85,11 @@ datasets::ColumnNames Share::column_names(const TableSpec& source) const {
 
 std::int64_t Share::read_units(const Source& source, const std::vector<std::string>& columns,
                                const TakeRows& take) const {
-  std::vector<int> places;
-  for (const std::string& name : columns) places.push_back(*source.schema().find(name));
+  const std::vector<int> places = places_of(columns, source.schema());
   const std::int64_t rows = num_rows(source);
   const std::vector<Units> groups = units_of(source, share_of(rows, rank_, size_));
-  for (const Units& units : groups) take(select(source.read(units.numbers, places).table, columns), units.first);
-  if (groups.empty() && rank_ == 0) take(select(source.schema(), columns), 0);
+  for (const Units& units : groups) take(select(source.read(units.numbers, places).table, places), units.first);
+  if (groups.empty() && rank_ == 0) take(select(source.schema(), places), 0);
   return rows;
 }
 
@@ -87,7 +97,7 @@ std::int64_t Share::read(const TableSpec& source, const std::vector<std::string>
   if (source.generator) {
     const RowRange share = share_of(std::max<std::int64_t>(source.generator->rows, 0), rank_, size_);
     const Table table = datasets::generate_rows(*source.generator, share, threads_, source.location, stop_);
-    if (table.num_rows() > 0 || rank_ == 0) take(select(table, columns), share.begin);
+    if (table.num_rows() > 0 || rank_ == 0) take(select(table, places_of(columns, table)), share.begin);
     return source.generator->rows;
   }
   datasets::LoadOptions options;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <skyrank/error.hpp>
@@ -87,12 +89,14 @@ class UnitSource final : public Source {
   Table read_unit(std::size_t unit, std::span<const int> columns) const {
     if (columns.empty()) return Table::with_rows(units_[unit].rows);
     const Table table = read_(unit, columns);
+    std::unordered_map<std::string_view, const Column*> by_name;
+    for (const Column& column : table.columns()) by_name.emplace(column.name(), &column);
     std::vector<Column> wanted;
     for (const int place : columns) {
       const Column& expected = schema_.column(place);
-      const auto found = table.find(expected.name());
-      if (!found) fail(unit, "lacks the column '" + expected.name() + "', which the schema has");
-      const Column& column = table.column(*found);
+      const auto found = by_name.find(expected.name());
+      if (found == by_name.end()) fail(unit, "lacks the column '" + expected.name() + "', which the schema has");
+      const Column& column = *found->second;
       if (column.type() != expected.type()) {
         fail(unit, "has the column '" + expected.name() + "' as " + to_string(column.type()) + ", the schema as " +
                        to_string(expected.type()));

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -14,6 +16,10 @@
 // dominance by a row that came before. Of the rows so far each key lies in an array of its own, beside the ends of
 // their levels: one vector instruction compares a key of many rows with that of one, and a maximum of the ends finds
 // its level.
+//
+// For the first level alone, keys of 64 bits are compared by coarse codes, the first 16 bits in which those of a column
+// differ: a vector has four times as many. A greater code means a greater key, so only what codes leave in doubt is
+// compared by keys.
 //
 // Cost: O(n log n) for the order, then n^2 d / 2 comparisons of keys at most, a vector at a time, on one thread. For
 // few rows that takes less than what the other algorithms do before they compare: ranks of every key, trees, tasks.
@@ -90,6 +96,39 @@ std::uint64_t compare_pairs(const PairPoints<Code>& all) {
 
 }  // namespace
 
+/// Finds the points of the first level by coarse codes of all points, point by point. `columns` has room as that of the
+/// points, and the greatest code everywhere; `kept` for the numbers of the points in it. Returns how many pairs were
+/// compared, or 0 where the codes hardly tell points apart.
+std::uint64_t compare_first_level(const PairPoints<std::int64_t>& all, const std::int16_t* coarse,
+                                  std::int16_t* columns, std::uint32_t* kept) {
+  const hn::ScalableTag<std::int16_t> tag;
+  std::uint64_t tests = 0;
+  std::size_t in_vain = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < all.size; ++i, coarse += all.codes) {
+    const std::int64_t* const point = all.points + i * all.codes;
+    const auto is_nowhere_greater = [&](std::uint32_t other) {
+      return std::equal(point, point + all.codes, all.points + other * all.codes, std::greater_equal<>());
+    };
+    all.levels[i] = 0;
+    for (std::size_t first = 0; first < count && all.levels[i] == 0; first += hn::Lanes(tag)) {
+      const std::size_t end = std::min(count, first + hn::Lanes(tag));
+      tests += end - first;
+      auto greater = hn::Gt(hn::LoadU(tag, columns + first), hn::Set(tag, coarse[0]));
+      for (std::size_t c = 1; c < all.codes && (c % 2 == 1 || !hn::AllTrue(tag, greater)); ++c) {
+        greater = hn::Or(greater, hn::Gt(hn::LoadU(tag, columns + c * all.stride + first), hn::Set(tag, coarse[c])));
+      }
+      if (hn::AllTrue(tag, greater)) continue;
+      all.levels[i] = std::any_of(kept + first, kept + end, is_nowhere_greater) ? 1 : 0;
+      if (all.levels[i] == 0 && ++in_vain > 2 * all.size) return 0;
+    }
+    if (all.levels[i] != 0) continue;
+    for (std::size_t c = 0; c < all.codes; ++c) columns[c * all.stride + count] = coarse[c];
+    kept[count++] = static_cast<std::uint32_t>(i);
+  }
+  return tests;
+}
+
 std::uint64_t compare_narrow_pairs(const PairPoints<std::int32_t>& all) { return compare_pairs(all); }
 std::uint64_t compare_wide_pairs(const PairPoints<std::int64_t>& all) { return compare_pairs(all); }
 
@@ -102,6 +141,7 @@ namespace skyrank::kernels::levels {
 
 HWY_EXPORT(compare_narrow_pairs);
 HWY_EXPORT(compare_wide_pairs);
+HWY_EXPORT(compare_first_level);
 
 namespace {
 
@@ -138,10 +178,38 @@ Vector<FirstCode<Code>> lexicographic_order(const Vector<Code>& codes, std::size
   return order;
 }
 
+/// Returns the first 16 bits in which the codes of a column differ, point by point.
+Vector<std::int16_t> coarse_codes(const Vector<std::int64_t>& points, std::size_t codes) {
+  Vector<std::int16_t> coarse(points.size());
+  for (std::size_t c = 0; c < codes; ++c) {
+    std::int64_t least = points[c];
+    std::int64_t greatest = points[c];
+    for (std::size_t i = c; i < points.size(); i += codes) {
+      least = std::min(least, points[i]);
+      greatest = std::max(greatest, points[i]);
+    }
+    const auto above_least = [least](std::int64_t code) { return std::uint64_t(code) - std::uint64_t(least); };
+    const int shift = std::max(0, static_cast<int>(std::bit_width(above_least(greatest))) - 16);
+    for (std::size_t i = c; i < points.size(); i += codes) {
+      coarse[i] = static_cast<std::int16_t>(static_cast<std::int64_t>(above_least(points[i]) >> shift) +
+                                            std::numeric_limits<std::int16_t>::min());
+    }
+  }
+  return coarse;
+}
+
+/// Finds the first level as compare_first_level does.
+std::uint64_t first_level(const PairPoints<std::int64_t>& all, const Vector<std::int64_t>& points) {
+  const Vector<std::int16_t> coarse = coarse_codes(points, all.codes);
+  Vector<std::int16_t> columns(all.stride * all.codes, std::numeric_limits<std::int16_t>::max());
+  Vector<std::uint32_t> kept(all.size);
+  return HWY_DYNAMIC_DISPATCH(compare_first_level)(all, coarse.data(), columns.data(), kept.data());
+}
+
 template <class Key>
 LevelsSolution levels_by_pairs(const LevelsProblem& problem, const Context& context) {
   using Code = std::make_signed_t<Key>;
-  constexpr std::size_t kMaxLanes = 256 / sizeof(Code);  // of the widest vectors that Highway knows
+  constexpr std::size_t kMaxLanes = 256 / sizeof(std::int16_t);  // of the widest vectors that Highway knows
   const std::size_t n = problem.n;
   const std::size_t d = problem.keys.size();
   const Vector<Code> codes = signed_codes<Key, Code>(problem);
@@ -169,7 +237,8 @@ LevelsSolution levels_by_pairs(const LevelsProblem& problem, const Context& cont
   if constexpr (sizeof(Key) == 4) {
     tests = HWY_DYNAMIC_DISPATCH(compare_narrow_pairs)(all);
   } else {
-    tests = HWY_DYNAMIC_DISPATCH(compare_wide_pairs)(all);
+    if (problem.max_levels == 1) tests = first_level(all, points);
+    if (tests == 0) tests = HWY_DYNAMIC_DISPATCH(compare_wide_pairs)(all);
   }
   LevelsSolution solution{Vector<std::int32_t>(n), {}};
   for (std::size_t row = 0; row < n; ++row) solution.levels[row] = found[point_of[row]];

@@ -273,16 +273,22 @@ def print_summary(cells):
         print(f"{name} over the better of DuckDB and Polars: {mean:.2f} in geometric mean, {max(ratios):.2f} at most")
 
 
-def write_csv(path, rows, threads, cells, peers):
+def version_of_program(skyrank):
+    """Returns the version and the commit of the program, such as `0.2.0 (commit 1a2b3c4)`."""
+    return call(skyrank, "--version").splitlines()[0].removeprefix("skyrank ")
+
+
+def write_csv(arguments, cells, peers):
     """Writes the lines of all cells, with the versions of the peers, which are the names of packages."""
     versions = {name: importlib.metadata.version(name) for name in peers}
+    ours = version_of_program(arguments.skyrank)
     figures = [name for name in cells[0][0] if name not in ("query", "system")]
-    with open(path, "w", newline="") as file:
+    with open(arguments.out, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["query", "system", "version", "rows", "threads", *figures])
         for line in (line for lines in cells for line in lines):
-            version = versions.get(line["system"], "")
-            writer.writerow([line["query"], line["system"], version, rows, threads, *(line[name] for name in figures)])
+            known = [line["query"], line["system"], versions.get(line["system"], ours), arguments.rows, arguments.threads]
+            writer.writerow(known + [line[name] for name in figures])
 
 
 def parse_arguments(description, rows):
@@ -312,7 +318,7 @@ def main():
             print_lines(cells[-1])
     print_summary(cells)
     if arguments.out:
-        write_csv(arguments.out, arguments.rows, arguments.threads, cells, ("duckdb", "polars"))
+        write_csv(arguments, cells, ("duckdb", "polars"))
 
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ def compare(arguments, cells, make, read):
             measured.append(measure(cell, make(cell, arguments.rows, data), systems, arguments.rounds))
             print_lines(measured[-1])
     if arguments.out and measured:
-        write_csv(arguments.out, arguments.rows, arguments.threads, measured, (Reading.name,))
+        write_csv(arguments, measured, (Reading.name,))
 
 
 def main():

@@ -1,6 +1,6 @@
 #include "engine/device/pareto_levels.hpp"
 
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 namespace skyrank::exec {

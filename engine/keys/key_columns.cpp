@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/keys/device_keys.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {

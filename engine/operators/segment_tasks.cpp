@@ -1,6 +1,6 @@
 #include "engine/operators/segment_tasks.hpp"
 
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 

@@ -67,7 +67,7 @@ struct Operator {
   std::optional<PathDescription> path = {};    ///< the kernel's path for the estimated sizes, once chosen
   std::vector<std::pair<std::string, double>> statistics = {};  ///< sampled values behind the estimate
   std::string note = {};                                        ///< a remark for explain
-  std::string fallback = {};  ///< what runs instead where the guess behind it turns out wrong, for explain
+  std::string fallback = {};  ///< runs instead where the guess behind it turns out wrong, for explain
 };
 
 /// The operators of a query, from its input to its answer. Those that a query does not need are absent.

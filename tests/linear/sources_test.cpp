@@ -18,6 +18,7 @@
 
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
+#include "engine/placeholder_column.hpp"
 #include "tests/linear/operations.hpp"
 
 // The work of a query over a source grows with the columns of the source and with those that it reads late, for the
@@ -55,11 +56,12 @@ std::optional<UnitStatistics> bounds_of(int column, std::int64_t rows) {
 /// Two units of n columns. The first four have different values.
 std::shared_ptr<const Source> wide(int n, std::int64_t rows) {
   std::vector<Column> columns;
-  for (int i = 0; i < n; ++i) columns.push_back(absent_column(name(i), DataType(Type::int64), 0));
+  for (int i = 0; i < n; ++i) columns.push_back(placeholder_column(name(i), DataType(Type::int64), 0));
   const auto read = [rows](std::size_t /*unit*/, std::span<const int> wanted) {
     std::vector<Column> values;
     for (const int i : wanted) {
-      values.push_back(i < 4 ? ascending(name(i), rows) : absent_column(name(i), DataType(Type::int64), rows));
+      values.push_back(i < 4 ? ascending(name(i), rows)
+                             : placeholder_column(name(i), DataType(Type::int64), rows));
     }
     return Table(std::move(values));
   };

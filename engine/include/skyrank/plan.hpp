@@ -73,7 +73,7 @@ struct PlanNode {
   std::optional<Work> work;                ///< after a run that counted it
   std::optional<Transferred> transferred;  ///< after a run that used a GPU
   std::vector<PlanNode> children;          ///< inputs
-  std::string fallback;  ///< what runs instead where the guess behind the node turns out wrong; empty: no guess
+  std::string fallback;  ///< runs instead where the guess behind the node turns out wrong; empty: no guess
 };
 
 /// Returns the plan as an indented tree for a terminal.

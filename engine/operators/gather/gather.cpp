@@ -14,7 +14,7 @@
 #include "engine/device/resident.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/scratch.hpp"

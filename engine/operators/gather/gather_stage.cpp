@@ -7,8 +7,8 @@
 
 #include "engine/operators/gather/gather.hpp"
 #include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/parallel.hpp"
 #include "engine/runtime/query_memory.hpp"
-#include "engine/runtime/ranges.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "engine/operators/group/slots/slot_states.hpp"
 #include "engine/runtime/device_values.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {

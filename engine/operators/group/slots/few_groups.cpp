@@ -7,7 +7,7 @@
 
 #include "engine/operators/group/slots/group_table.hpp"
 #include "engine/runtime/large_pages.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::exec {

@@ -8,7 +8,7 @@
 
 #include "engine/operators/group/slots/row_slots.hpp"
 #include "engine/runtime/large_pages.hpp"
-#include "engine/runtime/ranges.hpp"
+#include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
 

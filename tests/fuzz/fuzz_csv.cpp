@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <skyrank/error.hpp>
 
@@ -17,12 +20,14 @@
 #include "datasets/csv/plain_csv.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
+#include "tests/fuzz/drawn.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {
 
 using skyrank::Column;
 using skyrank::Table;
+using skyrank::datasets::ReadOptions;
 
 std::int64_t count_records(std::string_view text) {
   skyrank::datasets::CsvScanner scanner(text, ',');
@@ -44,36 +49,55 @@ void require_same(const Table& a, const Table& b) {
   }
 }
 
-/// Requires that the quick parser leaves a text to Arrow's, or reads the same table: of no text that is refused. It
-/// takes the types from a sample and reads the rest in blocks, both short enough for small inputs to have several.
-void require_plain_agrees(std::string_view text, const skyrank::datasets::ReadOptions& options,
-                          const skyrank::datasets::PlainCsvBytes& bytes, const Table* expected) {
-  skyrank::datasets::ReadMeter meter({});
-  const auto buffer = arrow::Buffer::FromString(std::string(text));
-  Table table;
+/// Requires that another reader of the text gives no table, refuses it as read_csv does, or gives the same table.
+template <class Read>
+void require_agrees(const Table* expected, const Read& read) {
+  std::optional<Table> table;
   try {
-    const auto plain = skyrank::datasets::plain_csv_table(
-        {std::make_shared<arrow::io::BufferReader>(buffer), "fuzz", ','}, options, meter, bytes);
-    if (plain == nullptr) return;
-    table = skyrank::datasets::to_skyrank(plain, "fuzz");
-  } catch (const skyrank::DataError&) {  // of the header, which both read alike
+    table = read();
+  } catch (const skyrank::DataError&) {
     SKYRANK_REQUIRE(expected == nullptr);
-    return;
   }
+  if (!table) return;
   SKYRANK_REQUIRE(expected != nullptr);
-  require_same(table, *expected);
-  for (int c = 0; c < table.num_columns(); ++c) {
-    SKYRANK_REQUIRE(table.column(c).type() == expected->column(c).type());
+  require_same(*table, *expected);
+  for (int c = 0; c < table->num_columns(); ++c) {
+    SKYRANK_REQUIRE(table->column(c).type() == expected->column(c).type());
   }
+}
+
+/// Reads a text by the quick parser, which takes the types from a sample and reads the rest in blocks.
+std::optional<Table> read_plain(const std::string& text, const ReadOptions& options,
+                                const skyrank::datasets::PlainCsvBytes& bytes) {
+  skyrank::datasets::ReadMeter meter({});
+  const auto file = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(text));
+  auto plain = skyrank::datasets::plain_csv_table({file, "fuzz", ','}, options, meter, bytes);
+  if (plain == nullptr) return std::nullopt;
+  return skyrank::datasets::to_skyrank(std::move(plain), "fuzz");
+}
+
+/// Reads all blocks of a text as a source.
+std::optional<Table> read_in_blocks(const std::string& text, ReadOptions options, std::int64_t block_bytes) {
+  const skyrank::fuzz::FileInMemory file(text);
+  options.format = skyrank::datasets::Format::csv;
+  options.block_bytes = block_bytes;
+  const auto source = skyrank::datasets::open_source({file.path()}, options);
+  if (source == nullptr) return std::nullopt;
+  std::vector<std::size_t> units(source->units().size());
+  std::vector<int> columns(source->schema().columns().size());
+  std::iota(units.begin(), units.end(), std::size_t{0});
+  std::iota(columns.begin(), columns.end(), 0);
+  return source->read(units, columns).table;
 }
 
 }  // namespace
 
 // Every text is refused as data, or a table of as many rows as it has records, which reads back the same when written.
-// The first byte says whether there is a header, and how many bytes the quick parser reads at once.
+// The first byte says whether there is a header, and how many bytes the quick parser and blocks have: so few that small
+// inputs have several.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  skyrank::datasets::ReadOptions options;
+  ReadOptions options;
   options.header = data[0] % 2 == 0;
   options.threads = 1;
   const skyrank::datasets::PlainCsvBytes bytes{.sample = 4 + data[0] / 2 % 8 * 4, .block = 8 + data[0] / 16 * 4};
@@ -84,7 +108,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const skyrank::DataError& error) {
     SKYRANK_REQUIRE(!error.message().empty());
   }
-  require_plain_agrees(text, options, bytes, table ? &*table : nullptr);
+  const Table* const expected = table ? &*table : nullptr;
+  require_agrees(expected, [&] { return read_plain(std::string(text), options, bytes); });
+  require_agrees(expected, [&] { return read_in_blocks(std::string(text), options, bytes.block); });
   if (!table) return 0;
   SKYRANK_REQUIRE(table->num_rows() == count_records(text) - (options.header ? 1 : 0));
   std::ostringstream written;

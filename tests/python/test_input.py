@@ -112,6 +112,7 @@ def test_units_of_times_that_columns_lack(values, expected, kind):
         numpy.array([-(10**12)], "i8").view("datetime64[D]"),
         numpy.array([10**18], "i8").view("datetime64[m]"),
         [numpy.datetime64("3000-01-01", "D"), numpy.datetime64(1, "ns")],
+        [numpy.datetime64(2**62, "s")],
     ],
 )
 def test_times_that_columns_cannot_hold(values):
@@ -281,6 +282,7 @@ def test_values_of_every_kind_in_queries():
         (numpy.longdouble(1), "a value of the type longdouble"),
         (numpy.datetime64("NaT"), "NaT is no time"),
         (numpy.datetime64(5, "ps"), "64 bits in the unit ns cannot hold"),
+        (numpy.datetime64(2**62, "m"), "64 bits in the unit s cannot hold"),
         (numpy.datetime64(10**12, "D"), "32 bits of days cannot hold"),
     ]:
         with pytest.raises(skyrank.QueryError, match=message):

@@ -110,6 +110,11 @@ def test_nanoseconds_are_times_in_lists():
     assert skyrank.top_k({"t": fine}, 1, low="t").to_dict()["t"] == [fine[0]]
 
 
+def test_times_beyond_microseconds_are_times_in_lists():
+    far = np.array([2**62, "NaT"], "M8[s]")
+    assert skyrank.top_k({"t": far}, 2, low="t").to_dict()["t"] == [far[0], None]
+
+
 @pytest.mark.parametrize("name", ["a-b", "Unit Price", "Rating (0-10)", "50%", "2020", "größe", "in"])
 def test_a_name_of_a_column_is_that_column(name):
     data = {name: [2, 1, 3], "a": [1, 2, 3], "b": [0, 5, 9]}

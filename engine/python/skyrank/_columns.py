@@ -72,13 +72,27 @@ def to_list(column: _core.Column) -> list[Any]:
         return listed
     import numpy
 
-    exact = values.astype("datetime64[us]")
-    times = exact.tolist()
-    is_exact = (exact.astype(values.dtype) == values) | numpy.isnat(values)
-    if not is_exact.all() or any(isinstance(time, int) for time in times):
+    exact = times_in(values, "us")
+    times = [] if exact is None else exact.tolist()
+    if exact is None or any(isinstance(time, int) for time in times):
         return [None if numpy.isnat(value) else value for value in values]
     zone = _zone(column.zone)
     return times if zone is None else [time if time is None else _in_zone(time, zone) for time in times]
+
+
+def times_in(times: Any, unit: str) -> Any:
+    """Returns datetime64 values in another unit, or None where one would overflow or lose digits.
+
+    NumPy does not tell of lost digits, and of an overflow only from version 2.5 on.
+    """
+    import numpy
+
+    try:
+        converted = times.astype(f"datetime64[{unit}]")
+        same = (converted.astype(times.dtype) == times) | numpy.isnat(times)
+    except OverflowError:
+        return None
+    return converted if same.all() else None
 
 
 def _zone(name: str) -> datetime.tzinfo | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._columns import times_in
 from ._errors import DataError
 from ._extras import required
 
@@ -46,15 +47,11 @@ def numbers_of_times(
 
 
 def _in_unit(name: str, array: numpy.ndarray[Any, Any], unit: str) -> numpy.ndarray[Any, Any]:
-    """Returns times in another unit; DataError where one would overflow or lose digits, which NumPy does not tell."""
+    """Returns times in another unit; DataError where one would overflow or lose digits."""
     if numpy_unit(array) == "generic":
         return array.astype(f"datetime64[{unit}]")
-    try:
-        converted = array.astype(f"datetime64[{unit}]")
-        exact = (converted.astype(array.dtype).view("int64") == array.view("int64")).all()
-    except OverflowError:
-        exact = False
-    if not exact:
+    converted: numpy.ndarray[Any, Any] | None = times_in(array, unit)
+    if converted is None:
         raise DataError(f"column '{name}' has times of the type {array.dtype} that 64 bits in the unit {unit} cannot hold")
     return converted
 
@@ -168,15 +165,10 @@ def _array_of_times(name: str, present: list[Any]) -> numpy.ndarray[Any, Any]:
         raise DataError(f"column '{name}' has a time before the year 1 or after 9999 in UTC") from error
     fine = any(isinstance(t, numpy.datetime64) and numpy_unit(t) in _FINER_THAN_MICROSECONDS for t in times)
     unit = "ns" if fine else "us"
-    array = numpy.array(times, dtype=f"datetime64[{unit}]")
-    # NumPy neither tells of an overflow nor of digits that are lost.
-    for index, time in enumerate(times):
-        if not fine and not isinstance(time, numpy.datetime64):
-            continue
-        given = numpy.datetime64(time)
-        if not numpy.isnat(given) and array[index].astype(given.dtype) != given:
+    for time in times:
+        if (fine or isinstance(time, numpy.datetime64)) and times_in(numpy.datetime64(time), unit) is None:
             raise DataError(f"column '{name}' has the time {time}, which 64 bits in the unit {unit} cannot hold")
-    return array
+    return numpy.array(times, dtype=f"datetime64[{unit}]")
 
 
 def instant(value: Any) -> Any:

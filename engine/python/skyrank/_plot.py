@@ -49,7 +49,10 @@ class _Axis:
 
         if values.dtype.kind == "M":
             dates = required("matplotlib.dates", "plot", "a plot")
-            numbers: Values = dates.date2num(values.astype("datetime64[us]"))
+            try:
+                numbers: Values = dates.date2num(values.astype("datetime64[us]"))
+            except OverflowError as error:
+                raise BindError(f"{self.text} has times that 64 bits of microseconds, and so a plot, cannot hold") from error
             return numbers
         if values.dtype.kind == "O":  # decimals
             if any(isinstance(value, str) for value in values):

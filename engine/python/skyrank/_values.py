@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _core
+from ._columns import times_in
 from ._errors import Error, QueryError
 
 
@@ -99,8 +100,8 @@ def _plain_scalar(value: Any) -> Any:
         return ("date", days)
     if unit not in ("s", "ms", "us", "ns") or multiple != 1:
         unit = unit if unit in ("ms", "us", "ns") else "ns" if unit in ("ps", "fs", "as") else "s"
-        given, value = value, value.astype(f"datetime64[{unit}]")
-        if value.astype(given.dtype) != given:
+        given, value = value, times_in(value, unit)
+        if value is None:
             raise QueryError(f"64 bits in the unit {unit} cannot hold the time {given}")
     return ("timestamp", int(value.astype("int64")), unit)
 

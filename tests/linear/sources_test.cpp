@@ -60,8 +60,7 @@ std::shared_ptr<const Source> wide(int n, std::int64_t rows) {
   const auto read = [rows](std::size_t /*unit*/, std::span<const int> wanted) {
     std::vector<Column> values;
     for (const int i : wanted) {
-      values.push_back(i < 4 ? ascending(name(i), rows)
-                             : placeholder_column(name(i), DataType(Type::int64), rows));
+      values.push_back(i < 4 ? ascending(name(i), rows) : placeholder_column(name(i), DataType(Type::int64), rows));
     }
     return Table(std::move(values));
   };

@@ -16,13 +16,13 @@ std::mutex mutex;  // guards `users`
 int users = 0;
 
 // Read by whichever thread finds no memory.
-std::atomic<void*> block = nullptr;
+std::atomic<void*> reserved = nullptr;
 std::atomic<bool> needed = false;
 
 }  // namespace
 
 void give_up_memory_reserve() {
-  void* const reserve = block.exchange(nullptr);
+  void* const reserve = reserved.exchange(nullptr);
   if (reserve == nullptr) throw std::bad_alloc();
   needed = true;
   std::free(reserve);
@@ -33,8 +33,8 @@ MemoryReserve::MemoryReserve() {
   if (users == 0) {
     needed = false;
     if (std::get_new_handler() == give_up_memory_reserve) {
-      block = std::malloc(kBytes);
-      if (block == nullptr) throw std::bad_alloc();
+      reserved = std::malloc(kBytes);
+      if (reserved == nullptr) throw std::bad_alloc();
     }
   }
   ++users;
@@ -42,7 +42,7 @@ MemoryReserve::MemoryReserve() {
 
 MemoryReserve::~MemoryReserve() {
   const std::scoped_lock lock(mutex);
-  if (--users == 0) std::free(block.exchange(nullptr));
+  if (--users == 0) std::free(reserved.exchange(nullptr));
 }
 
 void MemoryReserve::check() const {

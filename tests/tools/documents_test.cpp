@@ -114,10 +114,10 @@ std::vector<std::string> masked(const std::vector<std::string>& lines) {
 }
 
 Outcome run_in_clone(const std::vector<std::string>& arguments) {
-  // A profile of this machine would change what is predicted.
+  // A profile of this machine, or a GPU, would change what is predicted.
   ProgramOptions options;
   options.folder = SKYRANK_SOURCE_DIR;
-  options.environment = {"XDG_CACHE_HOME=/nonexistent"};
+  options.environment = {"XDG_CACHE_HOME=/nonexistent", "CUDA_VISIBLE_DEVICES="};
   const Outcome outcome = run_skyrank(arguments, options);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   return outcome;

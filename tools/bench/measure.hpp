@@ -28,10 +28,10 @@ Times times_of(std::vector<double> samples);
 struct Measurement {
   std::string algorithm;
   kernels::Device device = kernels::Device::cpu;
-  Times times;                                        ///< on a GPU by its clock, the keys being there
-  std::optional<Times> floor = std::nullopt;          ///< top-k: one read of the keys, by all threads or by the GPU
-  double h2d_ms = 0;                                  ///< transfer of the keys to a GPU, once
-  double d2h_ms = 0;                                  ///< transfer of the answer back
+  Times times;                                ///< on a GPU by its clock, the keys being there
+  std::optional<Times> floor = std::nullopt;  ///< one read of the keys: by the GPU or, for top-k, by all threads
+  double h2d_ms = 0;                          ///< transfer of the keys to a GPU, once
+  double d2h_ms = 0;                          ///< transfer of the answer back
   std::optional<double> predicted_ms = std::nullopt;  ///< by the planner's model of it
   int runs = 0;                                       ///< timed
   kernels::Work work;                                 ///< work of one more run, with counters

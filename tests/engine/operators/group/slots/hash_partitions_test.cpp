@@ -25,7 +25,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr std::int64_t kRows = 200'000;  // three whole ranges and a part of one
+constexpr std::int64_t kPartitionedRows = 200'000;  // three whole ranges and a part of one
 
 /// Returns a text that is equal for values that make one group.
 std::string text_of(const Column& column, RowId row) {
@@ -92,11 +92,13 @@ std::int64_t with_hash(std::uint64_t h) {
 }
 
 TEST(HashPartitions, OfAllEqualRows) {
-  expect_groups(Table({column_of<std::int64_t>("x", kRows, [](std::int64_t) { return std::int64_t{1} << 60; })}));
+  expect_groups(
+      Table({column_of<std::int64_t>("x", kPartitionedRows, [](std::int64_t) { return std::int64_t{1} << 60; })}));
 }
 
 TEST(HashPartitions, OfAllDistinctRows) {
-  expect_groups(Table({column_of<std::int64_t>("x", kRows, [](std::int64_t i) { return (kRows - i) << 32; })}));
+  expect_groups(Table(
+      {column_of<std::int64_t>("x", kPartitionedRows, [](std::int64_t i) { return (kPartitionedRows - i) << 32; })}));
 }
 
 TEST(HashPartitions, OfHashesThatCollideByConstruction) {
@@ -109,7 +111,7 @@ TEST(HashPartitions, OfHashesThatCollideByConstruction) {
   // All rows in one partition; all groups in one chain of a table; both.
   for (const auto& [shift, groups] : {std::pair(0, 40'000), std::pair(40, 2'500), std::pair(20, 2'500)}) {
     SCOPED_TRACE(shift);
-    expect_groups(Table({column_of<std::int64_t>("x", kRows, [&, s = shift, g = groups](std::int64_t) {
+    expect_groups(Table({column_of<std::int64_t>("x", kPartitionedRows, [&, s = shift, g = groups](std::int64_t) {
       return with_hash(static_cast<std::uint64_t>(random.below(g)) << s);
     })}));
   }
@@ -117,7 +119,7 @@ TEST(HashPartitions, OfHashesThatCollideByConstruction) {
 
 TEST(HashPartitions, OfSkewedRows) {
   Random random(2);
-  const Table table({column_of<std::int64_t>("x", kRows, [&](std::int64_t) {  // Zipf's law with exponent 1
+  const Table table({column_of<std::int64_t>("x", kPartitionedRows, [&](std::int64_t) {  // Zipf's law with exponent 1
     const double u = static_cast<double>(random.below(1 << 30) + 1) / (1 << 30);
     return static_cast<std::int64_t>(std::pow(1e6, u)) * 1'000'003;
   })});
@@ -128,11 +130,12 @@ TEST(HashPartitions, OfNullsNaNsAndZeros) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double values[] = {nan, -nan, std::bit_cast<double>(0x7ff8000000000001ULL), 0.0, -0.0, 1e-310, INFINITY};
   const auto value = [&](std::int64_t i) { return i % 3 == 0 ? values[i / 3 % 7] : static_cast<double>(i % 5000); };
-  expect_groups(Table({column_of<double>("d", kRows, value, 4)}));
-  expect_groups(Table({column_of<float>("f", kRows, value, 4), column_of<double>("d", kRows, value)}));
+  expect_groups(Table({column_of<double>("d", kPartitionedRows, value, 4)}));
   expect_groups(
-      Table({column_of<float>("f", kRows, value, 4), column_of<std::int16_t>(
-                                                         "i", kRows, [](std::int64_t i) { return i % 3; }, 5)}));
+      Table({column_of<float>("f", kPartitionedRows, value, 4), column_of<double>("d", kPartitionedRows, value)}));
+  expect_groups(Table({column_of<float>("f", kPartitionedRows, value, 4),
+                       column_of<std::int16_t>(
+                           "i", kPartitionedRows, [](std::int64_t i) { return i % 3; }, 5)}));
 }
 
 TEST(HashPartitions, OfNullsAmongIntegersOfAllBits) {
@@ -140,25 +143,26 @@ TEST(HashPartitions, OfNullsAmongIntegersOfAllBits) {
     return i % 2 == 0 ? std::numeric_limits<std::int64_t>::max() - i % 8
                       : std::numeric_limits<std::int64_t>::min() + i % 9999;
   };
-  expect_groups(Table({column_of<std::int64_t>("x", kRows, ends, 3)}));
-  expect_groups(Table({column_of<std::int64_t>("x", kRows, ends, 3), column_of<std::int64_t>("y", kRows, ends, 3)}));
+  expect_groups(Table({column_of<std::int64_t>("x", kPartitionedRows, ends, 3)}));
+  expect_groups(Table({column_of<std::int64_t>("x", kPartitionedRows, ends, 3),
+                       column_of<std::int64_t>("y", kPartitionedRows, ends, 3)}));
   expect_groups(Table({column_of<std::uint64_t>(
-      "x", kRows, [](std::int64_t i) { return ~std::uint64_t{0} - i; }, 3)}));
+      "x", kPartitionedRows, [](std::int64_t i) { return ~std::uint64_t{0} - i; }, 3)}));
 }
 
 TEST(HashPartitions, OfStringsWithEqualPrefixes) {
   std::vector<std::string> strings;
   std::vector<bool> valid;
   Random random(3);
-  for (std::int64_t i = 0; i < kRows; ++i) {
+  for (std::int64_t i = 0; i < kPartitionedRows; ++i) {
     strings.push_back(std::string(static_cast<std::size_t>(random.below(3) * 40), 'a') +
                       std::to_string(random.below(30'000)) +
                       std::string(static_cast<std::size_t>(random.below(2)), '\0'));
     valid.push_back(random.below(6) != 0);
   }
   expect_groups(Table({Column::own("s", strings, valid)}));
-  expect_groups(Table(
-      {Column::own("s", strings, valid), column_of<std::int64_t>("x", kRows, [](std::int64_t i) { return i % 3; })}));
+  expect_groups(Table({Column::own("s", strings, valid),
+                       column_of<std::int64_t>("x", kPartitionedRows, [](std::int64_t i) { return i % 3; })}));
 }
 
 TEST(HashPartitions, OfEveryLayout) {
@@ -174,16 +178,17 @@ TEST(HashPartitions, OfEveryLayout) {
 
 TEST(HashPartitions, OfListedRows) {
   const Table table({column_of<std::int64_t>(
-      "x", kRows, [](std::int64_t i) { return i % 50'021 << 40; }, 9)});
+      "x", kPartitionedRows, [](std::int64_t i) { return i % 50'021 << 40; }, 9)});
   std::vector<RowId> ids;
-  for (std::int64_t i = 1; i < kRows; i += 3) ids.push_back(i);
+  for (std::int64_t i = 1; i < kPartitionedRows; i += 3) ids.push_back(i);
   expect_groups(table, {0}, {static_cast<std::int64_t>(ids.size()), ids.data()});
 }
 
 TEST(HashPartitions, FewGroupsAreListed) {
   const auto table = [](std::int64_t groups, bool in_order) {
-    return Table({column_of<std::int64_t>(
-        "x", kRows, [=](std::int64_t i) { return (in_order ? i / (kRows / groups) : i % groups) << 40; })});
+    return Table({column_of<std::int64_t>("x", kPartitionedRows, [=](std::int64_t i) {
+      return (in_order ? i / (kPartitionedRows / groups) : i % groups) << 40;
+    })});
   };
   const std::vector<int> columns{0};
   const auto is_listed = [&](const Table& of) {
@@ -200,7 +205,7 @@ TEST(HashPartitions, FewGroupsAreListed) {
 
 /// Every allocation that may be refused is, one after the other, until all are granted.
 TEST(HashPartitions, FailWholeWhereMemoryIsRefused) {
-  const Table table({column_of<std::int64_t>("x", kRows, [](std::int64_t i) { return i % 60'000 << 30; })});
+  const Table table({column_of<std::int64_t>("x", kPartitionedRows, [](std::int64_t i) { return i % 60'000 << 30; })});
   const std::vector<int> columns{0};
   const Classes expected = classify(table, columns, all_rows(table), Numbering::by_hashing);
   int refused = 0;
@@ -223,7 +228,7 @@ TEST(HashPartitions, FailWholeWhereMemoryIsRefused) {
 }
 
 TEST(HashPartitions, StopWhenAsked) {
-  const Table table({column_of<std::int64_t>("x", kRows, [](std::int64_t i) { return i << 30; })});
+  const Table table({column_of<std::int64_t>("x", kPartitionedRows, [](std::int64_t i) { return i << 30; })});
   const std::vector<int> columns{0};
   std::stop_source source;
   source.request_stop();

@@ -132,7 +132,7 @@ void settle_disputes(const kernels::SkylineProblem& problem, std::span<const Ans
   }
   Answer disputed = difference(in_some, in_all);
   if (disputed.empty()) return;
-  disputed.resize(std::min(disputed.size(), kMaxDisputed));
+  if (disputed.size() > kMaxDisputed) disputed.erase(disputed.begin() + kMaxDisputed, disputed.end());
   const Points everything(problem, all_rows(problem.n));
   for (std::size_t a = 0; a < answers.size(); ++a) {
     if (!faults[a].empty()) continue;

@@ -201,7 +201,8 @@ class FooterCheck {
     // Some writers say 0 where there is no dictionary.
     std::int64_t begin = *chunk.data;
     if (chunk.dictionary && *chunk.dictionary != 0) {
-      begin = std::min<std::int64_t>(begin, checked_count(*chunk.dictionary, file_bytes_, "the place"));
+      static_cast<void>(checked_count(*chunk.dictionary, file_bytes_, "the place"));
+      begin = std::min(begin, *chunk.dictionary);
     }
     static_cast<void>(checked_count(bytes, file_bytes_ - begin, "the size"));
     static_cast<void>(checked_count(*chunk.values, max_values(bytes), "the number of values"));

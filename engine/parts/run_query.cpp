@@ -29,9 +29,9 @@ namespace {
 using query::BoundQuery;
 
 /// A plan over a source that runs.
-class SourceRun {
+class SourceExecution {
  public:
-  SourceRun(const QueryContext& context, QueryPlan plan, const Source& source)
+  SourceExecution(const QueryContext& context, QueryPlan plan, const Source& source)
       : context_(context), plan_(std::move(plan)), source_(source) {}
 
   /// Returns nothing where the guess behind the division turns out wrong; `why_not` then says how.
@@ -201,14 +201,14 @@ class SourceRun {
   const Source& source_;
 };
 
-/// Answers a query by a plan, or by the one that follows where its guess turns out wrong.
-Result run_once(const QueryContext& context, const QueryPlan& plan, const QueryInput& input) {
+/// Answers a query by a plan, or by the one that follows where its guess turns out wrong: `plan` then becomes that one.
+Result run_once(const QueryContext& context, QueryPlan& plan, const QueryInput& input) {
   if (is_on_gpus(plan.division)) return answer_by_gpus(context, plan, *input.table);
   if (input.source == nullptr) return run_whole(context, plan.query, *input.table);
   std::string why_not;
-  if (auto result = SourceRun(context, plan, *input.source).answer(why_not)) return *std::move(result);
-  const QueryPlan other = plan_otherwise(context.engine, plan, why_not);
-  return SourceRun(context, other, *input.source).answer(why_not).value();
+  if (auto result = SourceExecution(context, plan, *input.source).answer(why_not)) return *std::move(result);
+  plan = plan_otherwise(context.engine, plan, why_not);
+  return SourceExecution(context, plan, *input.source).answer(why_not).value();
 }
 
 /// Returns the plan for less memory than one that did not fit: of a GPU, or of the engine's limit.
@@ -270,7 +270,7 @@ Result run_plan(const QueryContext& context, QueryPlan plan, const QueryInput& i
 PlanNode explain_plan(const QueryContext& context, const QueryPlan& plan, const QueryInput& input) {
   if (is_on_gpus(plan.division)) return plan_of_gpus(context, plan, *input.table);
   if (input.source == nullptr) return explain_whole(context, plan.query, *input.table);
-  return SourceRun(context, plan, *input.source).explain();
+  return SourceExecution(context, plan, *input.source).explain();
 }
 
 Result run_table(const QueryContext& context, const BoundQuery& query, const Table& table) {

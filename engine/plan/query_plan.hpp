@@ -53,7 +53,7 @@ struct QueryPlan {
   Division otherwise = Division::whole;  ///< follows where the guess behind the division is wrong
   std::string reason = {};               ///< for the division, in words; empty for `whole`
 
-  // What is read of a source.
+  // Columns and units that are read of a source.
   std::vector<int> columns = {};        ///< columns that decide which rows are in the answer, ascending
   std::vector<int> late = {};           ///< columns that the answer alone shows, ascending; read for its rows
   std::vector<std::size_t> units = {};  ///< units that may hold rows of the answer, ascending

@@ -114,8 +114,9 @@ class UnitSource final : public Source {
   Table in_schema(const std::vector<Table>& tables, std::span<const int> columns, std::int64_t rows) const {
     if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
     std::vector<Column> all;
-    for (const Column& column : schema_.columns())
+    for (const Column& column : schema_.columns()) {
       all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
+    }
     if (!columns.empty() && !tables.empty()) {
       const Table read = tables.size() == 1 ? tables.front() : exec::concatenate(tables);
       for (std::size_t i = 0; i < columns.size(); ++i) {

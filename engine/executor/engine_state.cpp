@@ -1,7 +1,6 @@
 #include "engine/executor/engine_state.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <utility>
 
@@ -10,10 +9,8 @@
 #include "engine/machine_memory.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/plan/forced_path.hpp"
-#include "engine/plan/rules/make_plan.hpp"
 #include "engine/query/bound.hpp"
 #include "kernels/cuda/runtime/start.hpp"
-#include "planner/cuda_start.hpp"
 #include "planner/profile.hpp"
 
 namespace skyrank::exec {

@@ -3,26 +3,19 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstddef>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <skyrank/engine.hpp>
 
 #include "engine/keys/key_cache.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/plan/physical_plan.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/runtime/admission.hpp"
 #include "engine/runtime/timer.hpp"
-#include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/runtime/scope.hpp"

@@ -65,6 +65,16 @@ class FolderSource final : public Source {
     return ZoneStatistics{{rows}, {value, value, {value.is_null(0) ? rows : 0}}};
   }
 
+  bool has_codes(int column) const override {
+    const Place place = places_[static_cast<std::size_t>(column)];
+    return !place.is_folder && files_->has_codes(place.index);
+  }
+
+  std::optional<UnitCodes> codes(std::size_t unit, int column) const override {
+    const Place place = places_[static_cast<std::size_t>(column)];
+    return place.is_folder ? std::nullopt : files_->codes(unit, place.index);
+  }
+
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     const SourceRows stored = files_->read(units, in_stored(columns));
     const auto values = [&](std::size_t folder) { return in_units(folder, units); };

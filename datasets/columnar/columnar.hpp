@@ -52,6 +52,12 @@ std::shared_ptr<arrow::Table> parquet_row_group(const ColumnarFile& file,
                                                 const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
                                                 const std::vector<int>& fields);
 
+/// Reads a field of one row group, by the calling thread, as the row group's dictionary and indices of 32 bits into it;
+/// null where the file has no others of the field in this row group.
+std::shared_ptr<arrow::Array> parquet_codes(const ColumnarFile& file,
+                                            const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
+                                            int field);
+
 /// Returns the texts of the dictionary of a field in one row group, in their order, an empty list where all rows are
 /// NULL; nothing where not all values are indices into a dictionary.
 std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& file,

@@ -189,6 +189,10 @@ std::optional<ZoneStatistics> ColumnarSource::read_zones(std::size_t, const Colu
   return std::nullopt;
 }
 
+std::shared_ptr<arrow::Array> ColumnarSource::read_codes(std::size_t, const ColumnarFile&, int, int) const {
+  return nullptr;
+}
+
 SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {
   // Units that are read one by one are read by several threads.
   const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
@@ -265,6 +269,28 @@ std::optional<ZoneStatistics> ColumnarSource::zones(std::size_t unit, int column
       place.file, meter, [&](const ColumnarFile& file) { return read_zones(place.file, file, place.index, field); });
   if (zones) zones->bytes = meter.bytes();
   return zones;
+}
+
+std::optional<UnitCodes> ColumnarSource::codes(std::size_t unit, int column) const {
+  const FileUnit& place = places_[unit];
+  Meter meter(options_.progress, bytes_);
+  const auto stored = with_file(place.file, meter, [&](const ColumnarFile& file) {
+    return read_codes(place.file, file, place.index, columns_.fields[static_cast<std::size_t>(column)]);
+  });
+  if (stored == nullptr) return std::nullopt;
+  meter.finish();
+  const auto& array = static_cast<const arrow::DictionaryArray&>(*stored);
+  const std::shared_ptr<arrow::ArrayData> indices = array.indices()->data()->Copy();
+  indices->type = arrow::uint32();
+  const Column& announced = schema().column(column);
+  const std::string& file = files_[place.file].name;
+  const auto as_column = [&](const std::shared_ptr<arrow::Array>& values) {
+    const ValuesPtr normal = normal_values(std::make_shared<arrow::ChunkedArray>(values), file, announced.name());
+    const auto schema = arrow::schema({arrow::field(announced.name(), normal->type())});
+    return to_skyrank(arrow::Table::Make(schema, {normal}), file).column(0);
+  };
+  return UnitCodes{as_column(arrow::MakeArray(indices)),
+                   exec::with_traits(as_column(array.dictionary()), exec::traits_of(announced.data())), meter.bytes()};
 }
 
 TablePtr ColumnarSource::read_file(std::size_t f, const Selection& selection, Meter& meter) const {

@@ -77,6 +77,7 @@ class ColumnarSource : public FilesSource {
   const std::vector<SourceUnit>& units() const override { return units_; }
   std::uint64_t bytes() const override { return bytes_; }
   std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
+  std::optional<UnitCodes> codes(std::size_t unit, int column) const override;
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;
 
@@ -106,6 +107,9 @@ class ColumnarSource : public FilesSource {
 
   /// Reads bounds of a field within a unit of file `f`, where the format has some.
   virtual std::optional<ZoneStatistics> read_zones(std::size_t f, const ColumnarFile& file, int unit, int field) const;
+  /// Reads a field within a unit of file `f` as a dictionary and indices of 32 bits into it; null where the format has
+  /// none.
+  virtual std::shared_ptr<arrow::Array> read_codes(std::size_t f, const ColumnarFile& file, int unit, int field) const;
   /// Reads fields of some units of file `f`, one after the other.
   virtual std::shared_ptr<arrow::Table> read_units(std::size_t f, const ColumnarFile& file,
                                                    const Selection& selection) const = 0;

@@ -124,37 +124,49 @@ DataPtr read_numbers(parquet::ColumnReader& reader, const TypePtr& type, RowCoun
   });
 }
 
-using StringsReader = parquet::TypedColumnReader<parquet::ByteArrayType>;
-
 /// The entries of a chunk's dictionary, which is the reader's.
+template <class Type>
 struct Entries {
-  const parquet::ByteArray* strings = nullptr;
+  const typename Type::c_type* values = nullptr;
   std::int32_t count = 0;
 };
 
-Entries entries_of(StringsReader& reader) {
-  Entries entries;
+template <class Type>
+Entries<Type> entries_of(parquet::TypedColumnReader<Type>& reader) {
+  Entries<Type> entries;
   std::int64_t none = 0;
-  reader.ReadBatchWithDictionary(0, nullptr, nullptr, nullptr, &none, &entries.strings, &entries.count);
+  reader.ReadBatchWithDictionary(0, nullptr, nullptr, nullptr, &none, &entries.values, &entries.count);
   return entries;
 }
 
-std::shared_ptr<arrow::Array> copy_of(const Entries& entries, arrow::MemoryPool* pool) {
+using Strings = Entries<parquet::ByteArrayType>;
+
+DataPtr copy_of(const Strings& entries, const TypePtr&, arrow::MemoryPool* pool) {
   arrow::StringBuilder builder(pool);
   PARQUET_THROW_NOT_OK(builder.Reserve(entries.count));
   for (std::int32_t i = 0; i < entries.count; ++i) {
-    const parquet::ByteArray& entry = entries.strings[i];
+    const parquet::ByteArray& entry = entries.values[i];
     PARQUET_THROW_NOT_OK(builder.Append(entry.ptr, static_cast<std::int32_t>(entry.len)));
   }
   std::shared_ptr<arrow::Array> strings;
   PARQUET_THROW_NOT_OK(builder.Finish(&strings));
-  return strings;
+  return strings->data();
+}
+
+template <class Type>
+DataPtr copy_of(const Entries<Type>& entries, const TypePtr& type, arrow::MemoryPool* pool) {
+  using T = typename Type::c_type;
+  BufferPtr buffer;
+  const auto bytes = static_cast<std::int64_t>(checked_multiply(entries.count, sizeof(T), "the size of a dictionary"));
+  PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(bytes, pool));
+  std::copy_n(entries.values, entries.count, reinterpret_cast<T*>(buffer->mutable_data()));
+  return arrow::ArrayData::Make(type, entries.count, {nullptr, std::move(buffer)}, 0);
 }
 
 /// Reads indices into a dictionary as numbers of type T, which holds all of them.
-template <class T>
-DataPtr read_indices(StringsReader& reader, const Entries& entries, const TypePtr& type, RowCount rows,
-                     arrow::MemoryPool* pool) {
+template <class T, class Type>
+DataPtr read_indices(parquet::TypedColumnReader<Type>& reader, const Entries<Type>& entries, const TypePtr& type,
+                     RowCount rows, arrow::MemoryPool* pool) {
   std::vector<std::int32_t> indices(static_cast<std::size_t>(kBatchRows));
   return read_rows<T>(reader, type, rows, pool, [&](std::int64_t size, std::int16_t* levels, T* values) {
     Batch batch;
@@ -173,12 +185,22 @@ DataPtr read_indices(StringsReader& reader, const Entries& entries, const TypePt
   });
 }
 
+/// Reads a column of which all values are indices into the chunk's dictionary.
+template <class T, class Type>
+std::shared_ptr<arrow::Array> read_dictionary(parquet::TypedColumnReader<Type>& reader, const Entries<Type>& entries,
+                                              const TypePtr& index, const TypePtr& values, RowCount rows,
+                                              arrow::MemoryPool* pool) {
+  DataPtr data = read_indices<T>(reader, entries, arrow::dictionary(index, values), rows, pool);
+  data->dictionary = copy_of(entries, values, pool);
+  return arrow::MakeArray(data);
+}
+
+using StringsReader = parquet::TypedColumnReader<parquet::ByteArrayType>;
+
 std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, RowCount rows, arrow::MemoryPool* pool) {
-  const Entries entries = entries_of(reader);
+  const Strings entries = entries_of(reader);
   const auto with_index = [&]<class T>(const TypePtr& index, T) {
-    DataPtr data = read_indices<T>(reader, entries, arrow::dictionary(index, arrow::utf8()), rows, pool);
-    data->dictionary = copy_of(entries, pool)->data();
-    return arrow::MakeArray(data);
+    return read_dictionary<T>(reader, entries, index, arrow::utf8(), rows, pool);
   };
   if (entries.count <= std::numeric_limits<std::int8_t>::max()) return with_index(arrow::int8(), std::int8_t{});
   if (entries.count <= std::numeric_limits<std::int16_t>::max()) return with_index(arrow::int16(), std::int16_t{});
@@ -191,15 +213,33 @@ bool is_text(const arrow::DataType& type, const parquet::ColumnDescriptor& colum
          column.physical_type() == parquet::Type::BYTE_ARRAY;
 }
 
+/// Calls f with a value of the physical type in which numbers are stored.
+template <class F>
+auto with_number_type(const parquet::ColumnDescriptor& column, const F& f) {
+  switch (column.physical_type()) {
+    case parquet::Type::INT32: return f(parquet::Int32Type{});
+    case parquet::Type::INT64: return f(parquet::Int64Type{});
+    case parquet::Type::FLOAT: return f(parquet::FloatType{});
+    default: return f(parquet::DoubleType{});
+  }
+}
+
 DataPtr read_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type, RowCount rows,
                      arrow::MemoryPool* pool) {
   const auto reader = group.Column(leaf);
-  switch (reader->descr()->physical_type()) {
-    case parquet::Type::INT32: return read_numbers<parquet::Int32Type>(*reader, type, rows, pool);
-    case parquet::Type::INT64: return read_numbers<parquet::Int64Type>(*reader, type, rows, pool);
-    case parquet::Type::FLOAT: return read_numbers<parquet::FloatType>(*reader, type, rows, pool);
-    default: return read_numbers<parquet::DoubleType>(*reader, type, rows, pool);
-  }
+  return with_number_type(*reader->descr(),
+                          [&]<class Type>(Type) { return read_numbers<Type>(*reader, type, rows, pool); });
+}
+
+/// Returns true for a column without lists and structs whose NULLs are its own.
+bool is_flat(const parquet::ColumnDescriptor& column) {
+  return column.max_repetition_level() == 0 && column.max_definition_level() <= 1;
+}
+
+/// Returns a reader of indices into a chunk's dictionary; null where not all values are such indices.
+std::shared_ptr<parquet::ColumnReader> open_indices(parquet::RowGroupReader& group, int leaf) {
+  auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
+  return reader->GetExposedEncoding() == parquet::ExposedEncoding::DICTIONARY ? std::move(reader) : nullptr;
 }
 
 }  // namespace
@@ -235,25 +275,40 @@ std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, 
 std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
                                                arrow::MemoryPool* pool) {
   const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
-  const bool is_flat = column.max_repetition_level() == 0 && column.max_definition_level() <= 1;
   const std::int64_t rows = group.metadata()->num_rows();
-  if (!is_flat || rows < 0) return nullptr;
+  if (!is_flat(column) || rows < 0) return nullptr;
   if (is_text(*type, column)) {
-    const auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
-    if (reader->GetExposedEncoding() != parquet::ExposedEncoding::DICTIONARY) return nullptr;
+    const auto reader = open_indices(group, leaf);
+    if (reader == nullptr) return nullptr;
     return read_strings(static_cast<StringsReader&>(*reader), {rows}, pool);
   }
   if (!is_stored_as(*type, column)) return nullptr;
   return arrow::MakeArray(read_numbers(group, leaf, type, {rows}, pool));
 }
 
+std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
+                                              arrow::MemoryPool* pool) {
+  const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
+  const std::int64_t rows = group.metadata()->num_rows();
+  const bool text = is_text(*type, column);
+  if (!is_flat(column) || rows < 0 || (!text && !is_stored_as(*type, column))) return nullptr;
+  const auto reader = open_indices(group, leaf);
+  if (reader == nullptr) return nullptr;
+  const auto read = [&]<class Type>(Type, const TypePtr& values) {
+    auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(*reader);
+    return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, {rows}, pool);
+  };
+  if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
+  return with_number_type(column, [&](auto stored) { return read(stored, type); });
+}
+
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {
-  const auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
-  if (reader->GetExposedEncoding() != parquet::ExposedEncoding::DICTIONARY) return std::nullopt;
-  const Entries entries = entries_of(static_cast<StringsReader&>(*reader));
+  const auto reader = open_indices(group, leaf);
+  if (reader == nullptr) return std::nullopt;
+  const Strings entries = entries_of(static_cast<StringsReader&>(*reader));
   std::vector<std::string> texts;
   for (std::int32_t i = 0; i < entries.count; ++i) {
-    texts.emplace_back(reinterpret_cast<const char*>(entries.strings[i].ptr), entries.strings[i].len);
+    texts.emplace_back(reinterpret_cast<const char*>(entries.values[i].ptr), entries.values[i].len);
   }
   return texts;
 }

@@ -31,6 +31,12 @@ std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, 
 std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf,
                                                const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 
+/// Reads a column of a row group as the chunk's dictionary and indices of 32 bits into it, of which entries some may be
+/// equal. Returns null where not all values are such indices, and for columns that read_flat_column does not read.
+/// Throws ParquetException where the file is damaged.
+std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf,
+                                              const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
+
 /// Returns the texts of a column chunk's dictionary in their order; nothing where not all values are indices into one.
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf);
 

@@ -206,6 +206,19 @@ std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
   });
 }
 
+std::shared_ptr<arrow::Array> parquet_codes(const ColumnarFile& file,
+                                            const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
+                                            int field) {
+  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
+    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
+    const auto& stored = reader->manifest().schema_fields.at(static_cast<std::size_t>(field));
+    const auto row_group = reader->parquet_reader()->RowGroup(group);
+    return in_chunk(group, stored.field->name(), [&] {
+      return read_flat_codes(*row_group, stored.column_index, stored.field->type(), decoding_pool(file.size));
+    });
+  });
+}
+
 std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& file,
                                                            const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                            int group, int field) {

@@ -209,7 +209,19 @@ class ParquetSource final : public ColumnarSource {
     }
   }
 
+  bool has_codes(int column) const override {
+    const int field = fields()[static_cast<std::size_t>(column)];
+    return std::ranges::all_of(places(), [&](const FileUnit& group) {
+      return has_indices_alone(*chunk_of(*metadata_[group.file], group.index, field));
+    });
+  }
+
  private:
+  std::shared_ptr<arrow::Array> read_codes(std::size_t f, const ColumnarFile& file, int unit,
+                                           int field) const override {
+    return parquet_codes(file, metadata_[f], unit, field);
+  }
+
   std::optional<ZoneStatistics> read_zones(std::size_t f, const ColumnarFile& file, int unit,
                                            int field) const override {
     const auto& stored = *stored_schema().field(field);

@@ -276,6 +276,10 @@ class SourceWithKeys final : public Source {
   std::optional<UnitStatistics> statistics(int column) const override {
     return column < own_columns_ ? base_.statistics(column) : std::nullopt;
   }
+  bool has_codes(int column) const override { return column < own_columns_ && base_.has_codes(column); }
+  std::optional<UnitCodes> codes(std::size_t unit, int column) const override {
+    return column < own_columns_ ? base_.codes(unit, column) : std::nullopt;
+  }
 
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     return with_keys(base_.read(units, inputs(columns)), columns, [&](RowId row) { return row_of(units, row); });

@@ -14,6 +14,7 @@
 #include "engine/parts/gpus/plan_table.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/memory/source_memory.hpp"
+#include "engine/parts/sources/by_codes.hpp"
 #include "engine/parts/sources/by_parts.hpp"
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/late_columns.hpp"
@@ -149,7 +150,9 @@ class SourceExecution {
   std::optional<Result> answer_few_groups(std::string& why_not) {
     PartsRecord record;
     context_.limits.enter("answering units of the table");
-    auto answer = answer_of_few_groups(recorded(query(), record), source_, plan_, origin_of_states(record));
+    const StateSteps steps = recorded(query(), record);
+    if (plan_.coded) return answer_by_codes(steps, source_, plan_, origin_of_states(record), why_not);
+    auto answer = answer_of_few_groups(steps, source_, plan_, origin_of_states(record));
     if (!answer) why_not = "the first units have many groups";
     return answer;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace skyrank::exec {
 enum class Division : std::uint8_t {
   whole,       ///< all rows as one table
   units,       ///< units of a source one by one, then the query over the rows that they leave (sources/by_units.hpp)
-  few_groups,  ///< partial answers of whole units, as these have few groups or partitions (sources/by_parts.hpp)
+  few_groups,  ///< groups or partitions of whole units, as these have few, or codes of them (by_parts.hpp,
+               ///< by_codes.hpp)
   memory,      ///< partial answers of as many units at a time as fit memory (sources/by_parts.hpp)
   turns,       ///< partial answers of parts that GPUs take one after another (gpus/by_gpus.hpp)
   shares,      ///< partial answers of one part on each GPU (gpus/by_gpus.hpp)
@@ -57,6 +59,8 @@ struct QueryPlan {
   std::vector<int> columns = {};        ///< columns that decide which rows are in the answer, ascending
   std::vector<int> late = {};           ///< columns that the answer alone shows, ascending; read for its rows
   std::vector<std::size_t> units = {};  ///< units that may hold rows of the answer, ascending
+  std::optional<int> coded = {};        ///< the only column of groups, where units have it as codes and nothing else
+                                        ///< reads it
 
   // The sizes of parts.
   std::size_t room = std::numeric_limits<std::size_t>::max();  ///< bytes that `memory` is to fit

@@ -138,7 +138,7 @@ TEST(UnitSource, ErrorsOfTheProgramReachIt) {
 }
 
 /// A class of an application whose answers are not what it announces.
-struct UntrueSource final : Source {
+struct UntrueSource : Source {
   Table names = rows_from(0, 0);
   std::vector<SourceUnit> announced = kUnits;
   Table rows = rows_from(0, 12);
@@ -194,6 +194,46 @@ TEST(Source, UnitsAndStatisticsThatFitNothingAreRefused) {
   source.bounds.clear();
   const std::shared_ptr<const Source> borrowed(&source, [](const Source*) {});
   EXPECT_THAT(error_of([&] { Engine().run(query, *unit_range(borrowed, 0, 2)); }), HasSubstr("need 4 bounds"));
+}
+
+TEST(Source, CodesThatStandForNothingAreRefused) {
+  struct Coded final : UntrueSource {
+    UnitCodes given{Column::own("c", std::vector<std::uint32_t>(70'000)), Column::own<std::int64_t>("number", {5, 6})};
+
+    Coded() {
+      announced = {{70'000}, {70'000}};
+      names = Table({names.column(0)});
+      rows = Table({Column::own("number", std::vector<std::int64_t>(70'000))});
+    }
+    std::optional<UnitStatistics> statistics(int) const override { return std::nullopt; }
+    bool has_codes(int) const override { return true; }
+    std::optional<UnitCodes> codes(std::size_t, int) const override { return given; }
+  };
+  const Query query = Query::from("t").group_by({"number"}).aggregate({count("c")}).rank_by({high("c")}).limit(3);
+  const auto message = [&](const auto& change) {
+    Coded source;
+    change(source.given);
+    return error_of([&] { Engine().run(query, source); });
+  };
+  const Result right = Engine().run(query, Coded());
+  EXPECT_EQ(right.table.column("number").value(0), Value(std::int64_t{5}));
+  EXPECT_EQ(right.table.column("c").value(0), Value(std::int64_t{140'000}));
+  const auto of = [](std::vector<std::uint32_t> codes) { return Column::own("c", std::move(codes)); };
+  std::vector<std::uint32_t> beyond(70'000);
+  beyond[69'999] = 2;
+  EXPECT_THAT(message([&](UnitCodes& c) { c.codes = of(beyond); }),
+              HasSubstr("stand for 2 values; row 69999 of the unit has code 2"));
+  EXPECT_THAT(message([&](UnitCodes& c) { c.codes = of({0, 1}); }), HasSubstr("array of uint32 of the 70000 rows"));
+  EXPECT_THAT(message([](UnitCodes& c) { c.codes = Column::own("c", std::vector<std::int32_t>(70'000)); }),
+              HasSubstr("must be an array of uint32"));
+  EXPECT_THAT(message([](UnitCodes& c) {
+                c.values = Column::own<double>("number", {5, 6});
+              }),
+              HasSubstr("need values of type int64 without NULL"));
+  EXPECT_THAT(message([](UnitCodes& c) {
+                c.values = Column::own<std::int64_t>("number", {5, 6}, {true, false});
+              }),
+              HasSubstr("need values of type int64 without NULL"));
 }
 
 /// Two units of three rows of a column, of which the second has bounds that cannot be.

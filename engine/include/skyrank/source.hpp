@@ -44,6 +44,13 @@ struct SourceRows {
   std::uint64_t bytes = 0;  ///< bytes of storage that were read for them
 };
 
+/// A column of a unit as numbers that stand for its values, such as indices into a dictionary of a Parquet file.
+struct UnitCodes {
+  Column codes;             ///< uint32, one a row: the place of the row's value among `values`; NULL for NULL
+  Column values;            ///< values of the column, none of them NULL; some may be equal, or stand for no row
+  std::uint64_t bytes = 0;  ///< bytes of storage that were read for them
+};
+
 /// A table that is read while queries are answered, and only as far as they need it (Engine::run). Rows are numbered
 /// from 0 through all units. Sources are immutable and safe to use from many threads at once. A query throws DataError
 /// where a source gives other numbers of rows, types or statistics than it announces.
@@ -74,6 +81,11 @@ class SKYRANK_EXPORT Source {
   /// Returns bounds of a column of the schema within a unit, from storage; nothing where this has none, or finding them
   /// takes about as long as reading the column. Throws what `read` throws.
   virtual std::optional<ZoneStatistics> zones(std::size_t unit, int column) const;
+
+  /// Returns true if all units store a column of the schema as codes, so that these are read sooner than values.
+  virtual bool has_codes(int column) const;
+  /// Reads a column of the schema in a unit as codes; nothing where it is not stored so. Throws what `read` throws.
+  virtual std::optional<UnitCodes> codes(std::size_t unit, int column) const;
 };
 
 /// Returns the number of rows of all units. DataError where a unit, or all together, has none that 63 bits hold.

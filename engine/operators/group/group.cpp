@@ -12,11 +12,11 @@
 
 #include "engine/decimal.hpp"
 #include "engine/operators/gather/gather.hpp"
-#include "engine/operators/group/exact_sum.hpp"
 #include "engine/operators/group/extremes.hpp"
 #include "engine/operators/group/members.hpp"
 #include "engine/operators/group/slots/classes.hpp"
 #include "engine/operators/group/slots/slot_states.hpp"
+#include "engine/operators/group/totals.hpp"
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/parallel.hpp"
 
@@ -83,13 +83,6 @@ Column count_values(const Input& input, const query::BoundAggregate& aggregate, 
                      finish_groups(input, counts, [](std::int64_t count, std::int64_t) { return count; }));
 }
 
-/// Sum and number of the values that are not NULL.
-template <class Sum>
-struct Total {
-  Sum sum = {};
-  std::int64_t count = 0;
-};
-
 /// Returns the total of each slot. `Value` is what values are converted to before they are added.
 template <class T, class Value, class State>
 SlotStates<State> total(const Input& input, const Column& argument) {
@@ -99,10 +92,7 @@ SlotStates<State> total(const Input& input, const Column& argument) {
     t.sum += static_cast<Value>(values[i]);
     ++t.count;
   };
-  const auto merge = [](State& t, const State& more) {
-    t.sum += more.sum;
-    t.count += more.count;
-  };
+  const auto merge = [](State& t, const State& more) { t += more; };
   return fold_slots(input.slots, State{}, fold, merge, [&](std::int64_t i) { __builtin_prefetch(values + i); });
 }
 
@@ -191,26 +181,13 @@ Column avg(const Input& input, const query::BoundAggregate& aggregate, const Col
   }
 }
 
-/// Returns the values of an aggregate's argument: the stored column where it is already what evaluation would give.
-Column evaluate_argument(const Input& input, const query::BoundAggregate& aggregate) {
-  const query::BoundExpression& argument = *aggregate.argument;
-  if (argument.column >= 0 && input.rows.ids == nullptr) {
-    const Column& column = input.table.column(argument.column);
-    const ColumnData& data = column.data();
-    const std::int64_t width = width_in_bytes(data.type.type);
-    const bool is_array = data.layout == Layout::plain && data.stride == width &&
-                          reinterpret_cast<std::uintptr_t>(data.values) % static_cast<std::uintptr_t>(width) == 0;
-    if (is_array && data.type == argument.root->type && data.type.type != Type::boolean) return column;
-  }
-  return evaluate_all(argument, input.table, input.rows, aggregate.name);
-}
-
 Column aggregate_column(const Input& input, const query::BoundAggregate& aggregate) {
   if (!aggregate.argument) return count_rows(input, aggregate);
   switch (aggregate.function) {
-    case Aggregate::Function::count: return count_values(input, aggregate, evaluate_argument(input, aggregate));
-    case Aggregate::Function::sum: return sum(input, aggregate, evaluate_argument(input, aggregate));
-    case Aggregate::Function::avg: return avg(input, aggregate, evaluate_argument(input, aggregate));
+    case Aggregate::Function::count:
+      return count_values(input, aggregate, argument_of(aggregate, input.table, input.rows));
+    case Aggregate::Function::sum: return sum(input, aggregate, argument_of(aggregate, input.table, input.rows));
+    case Aggregate::Function::avg: return avg(input, aggregate, argument_of(aggregate, input.table, input.rows));
     case Aggregate::Function::min:
     case Aggregate::Function::max: break;
   }
@@ -218,6 +195,19 @@ Column aggregate_column(const Input& input, const query::BoundAggregate& aggrega
 }
 
 }  // namespace
+
+Column argument_of(const query::BoundAggregate& aggregate, const Table& table, const Rows& rows) {
+  const query::BoundExpression& argument = *aggregate.argument;
+  if (argument.column >= 0 && rows.ids == nullptr) {
+    const Column& column = table.column(argument.column);
+    const ColumnData& data = column.data();
+    const std::int64_t width = width_in_bytes(data.type.type);
+    const bool is_array = data.layout == Layout::plain && data.stride == width &&
+                          reinterpret_cast<std::uintptr_t>(data.values) % static_cast<std::uintptr_t>(width) == 0;
+    if (is_array && data.type == argument.root->type && data.type.type != Type::boolean) return column;
+  }
+  return evaluate_all(argument, table, rows, aggregate.name);
+}
 
 RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row) {
   return {"sum(" + aggregate.argument->text + ") overflows " + to_string(type) + " in the group of row ", row, "",

@@ -27,6 +27,10 @@ struct Grouped {
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows,
               Numbering numbering = Numbering::by_values);
 
+/// Returns the values of an aggregate's argument at some rows: the stored column where it is already what evaluation
+/// would give.
+Column argument_of(const query::BoundAggregate& aggregate, const Table& table, const Rows& rows);
+
 /// Returns the error of a sum that its type does not hold. `row` is the first one of the group.
 RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row);
 

@@ -1,5 +1,6 @@
 #include "engine/parts/sources/checked_source.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -76,6 +77,28 @@ void check_zones(const ZoneStatistics& zones, const Column& column, std::int64_t
   check_statistics(zones.bounds, column, units);
 }
 
+void check_codes(const UnitCodes& codes, const Column& column, std::int64_t rows) {
+  const std::string name = "the codes of column '" + column.name() + "'";
+  const ColumnData& data = codes.codes.data();
+  if (codes.values.type() != column.type() || codes.values.may_have_nulls()) {
+    throw DataError(name + " need values of type " + to_string(column.type()) + " without NULL");
+  }
+  const bool is_array = data.type == Type::uint32 && data.layout == Layout::plain &&
+                        data.stride == static_cast<std::int64_t>(sizeof(std::uint32_t));
+  if (!is_array || codes.codes.size() != rows) {
+    throw DataError(name + " must be an array of uint32 of the " + std::to_string(rows) + " rows of their unit");
+  }
+  const auto* const of_rows = static_cast<const std::uint32_t*>(data.values);
+  const std::int64_t values = codes.values.size();
+  std::uint32_t highest = 0;
+  for (std::int64_t row = 0; row < rows; ++row) highest = std::max(highest, of_rows[row]);
+  for (std::int64_t row = 0; highest >= values && row < rows; ++row) {
+    if (of_rows[row] < values || codes.codes.is_null(row)) continue;
+    throw DataError(name + " stand for " + std::to_string(values) + " values; row " + std::to_string(row) +
+                    " of the unit has code " + std::to_string(of_rows[row]));
+  }
+}
+
 CheckedSource::CheckedSource(const Source& source) : source_(source) {
   std::int64_t rows = 0;
   for (std::size_t unit = 0; unit < units().size(); ++unit) {
@@ -101,6 +124,12 @@ std::optional<ZoneStatistics> CheckedSource::zones(std::size_t unit, int column)
   check_zones(*zones, schema().column(column), units()[unit].rows);
   drop_impossible_bounds(zones->bounds);
   return zones;
+}
+
+std::optional<UnitCodes> CheckedSource::codes(std::size_t unit, int column) const {
+  std::optional<UnitCodes> codes = source_.codes(unit, column);
+  if (codes) check_codes(*codes, schema().column(column), units()[unit].rows);
+  return codes;
 }
 
 SourceRows CheckedSource::read(std::span<const std::size_t> units, std::span<const int> columns) const {

@@ -17,6 +17,9 @@ void check_statistics(const UnitStatistics& statistics, const Column& column, co
 /// Throws DataError unless zones have the rows of a unit of `rows` rows, and their bounds are as above.
 void check_zones(const ZoneStatistics& zones, const Column& column, std::int64_t rows);
 
+/// Throws DataError unless codes are those of `rows` rows and stand for values of the column's type.
+void check_codes(const UnitCodes& codes, const Column& column, std::int64_t rows);
+
 /// A view of a source that passes on only what the source announced. Applications derive classes from Source, and other
 /// rows, columns or statistics than those would lead out of the bounds of memory, or to a wrong answer.
 class CheckedSource final : public Source {
@@ -34,6 +37,9 @@ class CheckedSource final : public Source {
   /// minimum above the maximum, are NULL.
   std::optional<UnitStatistics> statistics(int column) const override;
   std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
+  bool has_codes(int column) const override { return source_.has_codes(column); }
+  /// Throws what the source throws, and DataError for codes of other rows or that stand for no value.
+  std::optional<UnitCodes> codes(std::size_t unit, int column) const override;
   /// Throws what the source throws, and DataError for another number of rows or other columns than asked for.
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override;
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override;

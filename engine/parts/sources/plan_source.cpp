@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/parts/memory/source_memory.hpp"
+#include "engine/parts/sources/by_codes.hpp"
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
@@ -99,7 +100,7 @@ bool needs_parts(const EngineState& engine, const QueryPlan& plan, const Source&
 }
 
 /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
-/// read: strings, of which whole columns would have to unite the dictionaries, and integers of a narrow range.
+/// read: codes, strings, of which whole columns would have to unite the dictionaries, and integers of a narrow range.
 bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
   constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
   const BoundQuery& query = plan.query;
@@ -108,7 +109,8 @@ bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
   if (rows_of(source, plan.units) < kMinRowsOfUnit * std::ssize(plan.units)) return false;
   const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;
   const auto is_narrow = [&](int column) { return has_narrow_range(source, column, plan.units.front()); };
-  return !columns.empty() && (std::ranges::any_of(columns, [&](int column) { return is_text(source, column); }) ||
+  return !columns.empty() && (coded_column(query, source) ||
+                              std::ranges::any_of(columns, [&](int column) { return is_text(source, column); }) ||
                               std::ranges::all_of(columns, is_narrow));
 }
 
@@ -145,7 +147,9 @@ QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const 
     divide_by_memory(plan, engine.memory->limit());
   } else if (may_have_few_groups(plan, source)) {
     plan.division = Division::few_groups;
-    plan.reason = "partial answers, as groups are few";
+    plan.coded = coded_column(query, source);
+    plan.reason = plan.coded ? "rows are grouped by codes of " + names_of(source, {*plan.coded}) + " as they are read"
+                             : "partial answers, as groups are few";
     plan.rules.applied(Rule::by_units, words_of_units(plan.units.size()) + ": " + plan.reason);
   }
   return plan;

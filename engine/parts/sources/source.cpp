@@ -15,6 +15,10 @@ std::optional<UnitStatistics> Source::statistics(int) const { return std::nullop
 
 std::optional<ZoneStatistics> Source::zones(std::size_t, int) const { return std::nullopt; }
 
+bool Source::has_codes(int) const { return false; }
+
+std::optional<UnitCodes> Source::codes(std::size_t, int) const { return std::nullopt; }
+
 std::optional<Table> Source::table() const { return std::nullopt; }
 
 std::int64_t num_rows(const Source& source) {

@@ -170,6 +170,11 @@ class UnitRange final : public Source {
     return source_->zones(unit + begin_, column);
   }
 
+  bool has_codes(int column) const override { return source_->has_codes(column); }
+  std::optional<UnitCodes> codes(std::size_t unit, int column) const override {
+    return source_->codes(unit + begin_, column);
+  }
+
   SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
     std::vector<std::size_t> moved(units.begin(), units.end());
     for (std::size_t& unit : moved) unit += begin_;

@@ -15,10 +15,11 @@
 #include "engine/decimal.hpp"
 #include "engine/device/resident.hpp"
 #include "engine/operators/gather/gather.hpp"
-#include "engine/operators/group/exact_sum.hpp"
 #include "engine/operators/group/extremes.hpp"
+#include "engine/operators/group/growing_aggregate.hpp"
 #include "engine/operators/group/members.hpp"
 #include "engine/operators/group/slots/classes.hpp"
+#include "engine/operators/group/totals.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
 
@@ -50,18 +51,6 @@ void read_sum(std::string_view text, std::int64_t count, std::optional<WideSum>&
 
 void read_sum(std::string_view text, std::int64_t, std::optional<ExactSum>& sum) { sum = ExactSum::parse(text); }
 
-/// Sum and number of the values that are not NULL.
-template <class Sum>
-struct Total {
-  Sum sum;
-  std::int64_t count = 0;
-};
-
-void add_value(WideSum& sum, std::int64_t value) { sum += Int128{value}; }
-void add_value(WideSum& sum, std::uint64_t value) { sum += static_cast<Int128>(value); }
-void add_value(WideSum& sum, Int128 value) { sum += value; }
-void add_value(ExactSum& sum, double value) { sum += value; }
-
 /// Calls f with a value of the type in which a column of an evaluation type that has an order stores its values.
 template <class F>
 auto with_stored_type(DataType type, const F& f) {
@@ -72,17 +61,6 @@ auto with_stored_type(DataType type, const F& f) {
     case Type::decimal128: return f(Int128{});
     case Type::float64: return f(double{});
     default: return f(std::int64_t{});  // int64, decimal64 and timestamps
-  }
-}
-
-/// The same for columns that have sums.
-template <class F>
-auto with_summed_type(DataType type, const F& f) {
-  switch (type.type) {
-    case Type::uint64: return f(std::uint64_t{}, WideSum{});
-    case Type::decimal128: return f(Int128{}, WideSum{});
-    case Type::float64: return f(double{}, ExactSum{});
-    default: return f(std::int64_t{}, WideSum{});
   }
 }
 
@@ -158,6 +136,24 @@ std::vector<Column> extreme_columns(const StateLayout& layout, std::size_t a, co
   return {Column::own(layout.name(a, "row"), std::move(rows), valid), values.renamed(layout.name(a, "value"))};
 }
 
+/// Appends the states of all aggregates: those of one are make(its place). A sum and an average of the same values have
+/// the same state, which is made once.
+template <class Make>
+void append_states(const query::BoundGroup& group, const StateLayout& layout, std::vector<Column>& columns,
+                   const Make& make) {
+  const std::vector<BoundAggregate>& all = group.aggregates;
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    const auto is_same = [&](const BoundAggregate& other) { return share_states(all[a], other); };
+    const auto same = static_cast<std::size_t>(std::ranges::find_if(all, is_same) - all.begin());
+    if (same < a) {
+      columns.push_back(columns[layout.first(same)].renamed(layout.name(a, "count")));
+      columns.push_back(columns[layout.first(same) + 1].renamed(layout.name(a, "sum")));
+      continue;
+    }
+    for (Column& column : make(a)) columns.push_back(std::move(column));
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------ from the rows
 
 /// The rows of a part, and the group of each.
@@ -208,10 +204,7 @@ Vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
         add_value(total.sum, values[i]);
         ++total.count;
       },
-      [](Total<Sum>& total, const Total<Sum>& more) {
-        total.sum += more.sum;
-        total.count += more.count;
-      });
+      [](Total<Sum>& total, const Total<Sum>& more) { total += more; });
   return in_order(grouping, totals);
 }
 
@@ -259,7 +252,7 @@ std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggrega
 std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& aggregate, const StateLayout& layout,
                               std::size_t a) {
   if (!aggregate.argument) return count_column(layout.name(a, "count"), counts_of(grouping));
-  const auto argument = [&] { return evaluate_all(*aggregate.argument, grouping.part, grouping.rows, aggregate.name); };
+  const auto argument = [&] { return argument_of(aggregate, grouping.part, grouping.rows); };
   switch (aggregate.function) {
     case Function::count: return count_column(layout.name(a, "count"), counts_of(grouping, argument()));
     case Function::min:
@@ -417,34 +410,6 @@ std::vector<Column> merged_states(const States& states, const Classes& classes, 
 
 // ------------------------------------------------------------------------------------------------------- the answers
 
-[[noreturn]] void fail_sum(const BoundAggregate& aggregate, RowId first_row) {
-  throw RowError(
-      "sum(" + aggregate.argument->text + ") overflows " + to_string(aggregate.type) + " in the group of row ",
-      first_row, "", aggregate.argument->location);
-}
-
-template <class T>
-T finished_sum(const WideSum& sum, const BoundAggregate& aggregate, RowId first_row) {
-  const std::optional<Int128> value = sum.value();
-  const bool is_wide = is_decimal(aggregate.type.type);
-  const Int128 highest = is_wide ? power_of_ten(kMaxDigits128 - 1) * 10 - 1 : Int128{std::numeric_limits<T>::max()};
-  const Int128 lowest = is_wide ? -highest : Int128{std::numeric_limits<T>::min()};
-  if (!value || *value < lowest || *value > highest) fail_sum(aggregate, first_row);
-  return static_cast<T>(*value);
-}
-template <class T>
-T finished_sum(const ExactSum& sum, const BoundAggregate&, RowId) {
-  return static_cast<double>(sum);
-}
-
-double average(const Total<WideSum>& total, DataType type) {
-  if (is_decimal(type.type)) return total.sum.average(total.count, type.scale);
-  return static_cast<double>(total.sum.value().value_or(0)) / static_cast<double>(total.count);
-}
-double average(const Total<ExactSum>& total, DataType) {
-  return static_cast<double>(total.sum) / static_cast<double>(total.count);
-}
-
 /// Returns finish(total, group) for groups that have values, NULL for the others.
 template <class T, class Sum, class Finish>
 Column finished_totals(const States& states, std::size_t a, const BoundAggregate& aggregate, std::int64_t groups,
@@ -499,11 +464,8 @@ StateRows group_states(const query::BoundQuery& query, const Table& part, const 
     columns.push_back(gather(part.column(index), first, part.column(index).name()));
   }
   const StateLayout layout(*query.group, columns);
-  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
-    for (Column& column : states_of(grouping, query.group->aggregates[a], layout, a)) {
-      columns.push_back(std::move(column));
-    }
-  }
+  append_states(*query.group, layout, columns,
+                [&](std::size_t a) { return states_of(grouping, query.group->aggregates[a], layout, a); });
   for (const RowId row : first) states.rows.push_back(first_row + row);
   states.columns = Table(std::move(columns));
   return states;
@@ -518,11 +480,8 @@ StateRows merge_states(const query::BoundQuery& query, const StateRows& parts) {
   for (std::size_t c = 0; c < columns_read(query).size(); ++c) {
     columns.push_back(gather(table.columns()[c], first, table.columns()[c].name()));
   }
-  for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
-    for (Column& column : merged_states(states, classes, parts, query.group->aggregates[a], a)) {
-      columns.push_back(std::move(column));
-    }
-  }
+  append_states(*query.group, states.layout(), columns,
+                [&](std::size_t a) { return merged_states(states, classes, parts, query.group->aggregates[a], a); });
   StateRows merged;
   for (const RowId position : first) merged.rows.push_back(parts.rows[static_cast<std::size_t>(position)]);
   merged.columns = Table(std::move(columns));

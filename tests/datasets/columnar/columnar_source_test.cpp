@@ -179,7 +179,7 @@ TEST(DictionariesOfFiles, AnswerAsStringsDo) {
   const Table whole = words(kWordRows);
   const Query groups = Query::from("t").group_by({"few"}).aggregate({count("c")}).rank_by({high("c")});
   EXPECT_THAT(to_string(Engine().run(groups, *open_source(files)).plan),
-              HasSubstr("2 units: partial answers, as groups are few"));
+              HasSubstr("2 units: rows are grouped by codes of few as they are read"));
   const Query many = Query::from("t").group_by({"many"}).aggregate({count("c")}).rank_by({high("c")});
   EXPECT_THAT(to_string(Engine().run(many, *open_source(files)).plan),
               HasSubstr("not by-units: did not help: the first units have many groups"));

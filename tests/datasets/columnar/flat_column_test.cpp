@@ -112,6 +112,30 @@ void expect_units(const Source& source, const Table& whole) {
   EXPECT_EQ(begin, whole.num_rows());
 }
 
+/// Expects the codes that a source has of its columns to stand for their values. Returns how many columns have some.
+int checked_codes(const Source& source, const Table& whole) {
+  int coded = 0;
+  for (int i = 0; i < whole.num_columns(); ++i) {
+    coded += source.has_codes(i) ? 1 : 0;
+    const Column& column = whole.column(i);
+    RowId row = 0;
+    for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
+      const std::int64_t rows = source.units()[unit].rows;
+      const auto found = source.codes(unit, i);
+      row += rows;
+      if (!found) continue;
+      EXPECT_EQ(found->codes.size(), rows);
+      EXPECT_EQ(found->values.type(), column.type());
+      for (std::int64_t at = 0; at < std::min(rows, found->codes.size()); ++at) {
+        const bool has_value = !found->codes.is_null(at);
+        const Value value = has_value ? found->values.value(std::get<std::int64_t>(found->codes.value(at))) : Value();
+        EXPECT_EQ(to_string(value), to_string(column.value(row - rows + at))) << column.name() << " in row " << at;
+      }
+    }
+  }
+  return coded;
+}
+
 /// Expects a source to give rows that fill pages and others that do not, with each column read alone.
 void expect_some_rows(const Source& source, const Table& whole) {
   std::vector<RowId> rows = {5};
@@ -216,6 +240,7 @@ TEST_P(FlatColumns, AreWhatWasWritten) {
     expect_units(*source, whole);
     expect_some_rows(*source, whole);
     EXPECT_GE(checked_zones(*source, whole), encoding.page_bytes < 1000 ? 100U : 10U);
+    EXPECT_EQ(checked_codes(*source, whole) > 0, encoding.dictionaries);
     const Table few = source->read(std::vector<std::size_t>{1}, std::vector<int>{13}).table;
     EXPECT_EQ(few.column("few").data().layout == Layout::dictionary, encoding.dictionaries);
   }
@@ -418,6 +443,27 @@ TEST(AnswersOverStrings, AreThoseOfTheTableWhereOneFileHasPlainPages) {
   expect_answers(*source, read({folder / "a.parquet", folder / "b.parquet"}));
 }
 
+TEST(AnswersOverNumbers, AreThoseOfTheTableWhereGroupsComeAsCodes) {
+  const TemporaryFolder folder;
+  const auto query = [](const char* key) { return Query::from("t").group_by({key}); };
+  const auto table = table_of_words(0, kRows);
+  parquet::WriterProperties::Builder properties;
+  write_file(*table, folder / "t.parquet", kGroupRows, properties);
+  const auto source = open_source({folder / "t.parquet"});
+  ASSERT_NE(source, nullptr);
+  const std::vector<Query> asked = {
+      query("f").aggregate({count("c"), sum("a", "i"), avg("b", "i"), max("d", "u")}).rank_by({high("a")}).limit(9),
+      query("i").aggregate({count("c"), min("a", "f")}).rank_by({low("a"), high("c")}).limit(50),
+      query("f").aggregate({count("c"), sum("a", "f")}).rank_by({high("a")}).limit(5),  // which reads values too
+      query("s").aggregate({max("a", "i"), count("b")}).rank_by({high("b")}),
+      query("u").aggregate({count("b")}).rank_by({high("b")}).limit(5),  // as many values as rows
+  };
+  expect_answers(*source, to_skyrank(table, "t"), asked);
+  const PlanNode plan = Engine({.device = DeviceChoice::cpu}).run(asked.front(), *source).plan;
+  EXPECT_THAT(to_string(plan), HasSubstr("rows are grouped by codes of f as they are read"));
+  EXPECT_THAT(to_string(plan), HasSubstr("numbered by codes"));
+}
+
 TEST(AnswersOverIntegers, AreByUnitsWhereStatisticsTellThatThereAreFew) {
   const TemporaryFolder folder;
   const arrow::FieldVector fields = {arrow::field("few", arrow::int32()), arrow::field("many", arrow::int64()),
@@ -432,6 +478,7 @@ TEST(AnswersOverIntegers, AreByUnitsWhereStatisticsTellThatThereAreFew) {
   });
   const auto table = arrow::Table::Make(arrow::schema(fields), {few, many, v});
   parquet::WriterProperties::Builder properties;
+  properties.disable_dictionary();  // or groups would be those of its entries
   write_file(*table, folder / "t.parquet", kGroupRows, properties);
   const auto source = open_source({folder / "t.parquet"});
   ASSERT_NE(source, nullptr);

@@ -14,6 +14,7 @@
 #include "engine/expression/load.hpp"
 #include "engine/expression/source.hpp"
 #include "engine/keys/value_range.hpp"
+#include "engine/operators/group/slots/value_code.hpp"
 #include "kernels/common/hash.hpp"
 
 // Numbers the values of group columns: each value has a code, and codes of several columns are packed next to each
@@ -24,20 +25,6 @@ namespace {
 
 constexpr int kCodeBits = 64;
 constexpr int kTooManyBits = kCodeBits + 1;
-
-/// Returns equal codes for equal values; NaNs are equal, and so are the zeros.
-template <class T>
-std::uint64_t code_of(T value) {
-  if constexpr (std::is_same_v<T, Float16>) {
-    return code_of(static_cast<float>(value));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-    if (std::isnan(value)) return std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-    return std::bit_cast<Bits>(value == 0 ? T{0} : value);
-  } else {
-    return static_cast<std::uint64_t>(value);
-  }
-}
 
 /// The code of NULL: 0, or that of a NaN that code_of() does not return.
 std::uint64_t null_code(Type type) {

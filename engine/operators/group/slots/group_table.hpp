@@ -23,6 +23,15 @@ class GroupTable {
     return insert(position, hash);
   }
 
+  /// Begins to load what find_or_insert() looks at first for a hash.
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&entries_[hash & mask_]); }
+
+  /// Returns a new group that no hash finds.
+  std::uint32_t append(std::int64_t position) {
+    first_.push_back(position);
+    return static_cast<std::uint32_t>(first_.size() - 1);
+  }
+
   std::int64_t size() const { return static_cast<std::int64_t>(first_.size()); }
   const Vector<std::int64_t>& first() const { return first_; }  ///< per group: its first position
   Vector<std::int64_t> take_first() { return std::move(first_); }

@@ -194,15 +194,14 @@ struct SlotOrder {
 /// Orders the groups of partitions.
 SlotOrder order_slots(const HashPartitions& partitions);
 
-/// Orders slots by their first positions, given by first(slot); -1 for slots without rows. No sort: first positions are
-/// distinct, so their places are counted in a bitmap. Slots of partitions know their first positions.
+/// Orders `count` slots by their first positions among `rows`, given by first(slot); -1 for slots without rows. No
+/// sort: first positions are distinct, so their places are counted in a bitmap.
 template <class First>
-SlotOrder order_slots(const RowSlots& slots, const First& first) {
-  if (slots.partitions() != nullptr) return order_slots(*slots.partitions());
+SlotOrder order_slots(std::int64_t count, std::int64_t rows, const First& first) {
   constexpr std::int64_t kBits = 64;
-  Vector<std::uint64_t> bits(static_cast<std::size_t>(slots.rows() / kBits + 1));
+  Vector<std::uint64_t> bits(static_cast<std::size_t>(rows / kBits + 1));
   const std::stop_token& stop = current_stop();
-  for (std::int64_t slot = 0; slot < slots.count(); ++slot) {
+  for (std::int64_t slot = 0; slot < count; ++slot) {
     check_at(slot, stop);
     const std::int64_t at = first(slot);
     if (at >= 0) bits[at / kBits] |= std::uint64_t{1} << (at % kBits);
@@ -212,7 +211,7 @@ SlotOrder order_slots(const RowSlots& slots, const First& first) {
   for (std::size_t word = 0; word < bits.size(); ++word)
     before[word] = std::exchange(used, used + std::popcount(bits[word]));
   SlotOrder order(used);
-  for_each_range(slots.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  for_each_range(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t slot = begin; slot < end; ++slot) {
       const std::int64_t at = first(slot);
       if (at < 0) continue;
@@ -223,6 +222,13 @@ SlotOrder order_slots(const RowSlots& slots, const First& first) {
     }
   });
   return order;
+}
+
+/// Orders the slots of a row set. Slots of partitions know their first positions.
+template <class First>
+SlotOrder order_slots(const RowSlots& slots, const First& first) {
+  if (slots.partitions() != nullptr) return order_slots(*slots.partitions());
+  return order_slots(slots.count(), slots.rows(), first);
 }
 
 }  // namespace skyrank::exec

@@ -38,12 +38,13 @@ class ExactSum {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     const auto field = static_cast<int>((bits >> 52) & 0x7ff);
     if (field == 0x7ff) return add_special(value);
-    auto mantissa = static_cast<std::int64_t>(bits & ((std::uint64_t{1} << 52) - 1));
-    if (field != 0) mantissa |= std::int64_t{1} << 52;
-    if (value < 0) mantissa = -mantissa;
-    const int exponent = (field == 0 ? 1 : field) - kBias;
+    const std::int64_t sign = static_cast<std::int64_t>(bits) >> 63;  // without a branch, as signs are random
+    const auto leading = static_cast<std::uint64_t>(field != 0 ? 1 : 0) << 52;
+    const auto magnitude = static_cast<std::int64_t>((bits & ((std::uint64_t{1} << 52) - 1)) | leading);
+    const std::int64_t mantissa = (magnitude ^ sign) - sign;
+    const int exponent = std::max(field, 1) - kBias;
     const int shift = exponent - exponent_;
-    if (mantissa_ != 0 && shift >= 0 && shift <= kMaxShift) {
+    if (static_cast<unsigned>(shift) <= kMaxShift) {
       add_to_window(shifted(mantissa, shift));
     } else {
       add(mantissa, exponent);
@@ -65,8 +66,9 @@ class ExactSum {
   static constexpr int kBias = 1075;  // an exponent field less this is the exponent of the last of 53 bits
   static constexpr int kLowest = -1074;
   static constexpr int kWindowBits = 126;
-  static constexpr int kMaxShift = 64;   // of 53 bits within the window
-  static constexpr int kBitsBelow = 30;  // in a new window, for values that are finer than its first
+  static constexpr unsigned kMaxShift = 64;           // of 53 bits within the window
+  static constexpr std::int16_t kNoWindow = 1 << 14;  // above the exponent of any value
+  static constexpr int kBitsBelow = 30;               // in a new window, for values that are finer than its first
 
   static Int128 shifted(Int128 value, int bits) { return static_cast<Int128>(static_cast<UInt128>(value) << bits); }
 
@@ -117,7 +119,7 @@ class ExactSum {
 
   Int128 mantissa_ = 0;  ///< the sum is mantissa_ * 2^exponent_ + *wide_ * 2^-1074
   std::unique_ptr<ExactWords> wide_;
-  std::int16_t exponent_ = 0;
+  std::int16_t exponent_ = kNoWindow;
   bool has_nan_ = false;
   bool has_infinity_[2] = {false, false};  ///< positive, negative
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -33,6 +35,7 @@ struct Input {
   const SlotOrder& groups;
   const SlotStates<GroupMembers>& members;
   const Vector<RowId>& first_rows;
+  std::map<std::string, std::shared_ptr<void>>& totals;  ///< by argument: its totals, for a sum and an average of it
 };
 
 /// Returns finish(state, group) for each group, in memory that a column can take over, and counts it. Throws what
@@ -83,22 +86,28 @@ Column count_values(const Input& input, const query::BoundAggregate& aggregate, 
                      finish_groups(input, counts, [](std::int64_t count, std::int64_t) { return count; }));
 }
 
-/// Returns the total of each slot. `Value` is what values are converted to before they are added.
+/// Returns the total of each slot, made once for each argument, whose type decides on `State`. `Value` is what values
+/// are converted to before they are added.
 template <class T, class Value, class State>
-SlotStates<State> total(const Input& input, const Column& argument) {
-  const T* values = values_of<T>(argument);
-  const auto fold = [&](State& t, std::int64_t i) {
-    if (argument.is_null(i)) return;
-    t.sum += static_cast<Value>(values[i]);
-    ++t.count;
-  };
-  const auto merge = [](State& t, const State& more) { t += more; };
-  return fold_slots(input.slots, State{}, fold, merge, [&](std::int64_t i) { __builtin_prefetch(values + i); });
+const SlotStates<State>& total(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
+  std::shared_ptr<void>& made = input.totals[aggregate.argument->text];
+  if (made == nullptr) {
+    const T* values = values_of<T>(argument);
+    const auto fold = [&](State& t, std::int64_t i) {
+      if (argument.is_null(i)) return;
+      t.sum += static_cast<Value>(values[i]);
+      ++t.count;
+    };
+    const auto merge = [](State& t, const State& more) { t += more; };
+    made = std::make_shared<SlotStates<State>>(
+        fold_slots(input.slots, State{}, fold, merge, [&](std::int64_t i) { __builtin_prefetch(values + i); }));
+  }
+  return *static_cast<const SlotStates<State>*>(made.get());
 }
 
 template <class T>
 Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const auto totals = total<T, Int128, Total<Int128>>(input, argument);
+  const auto& totals = total<T, Int128, Total<Int128>>(input, aggregate, argument);
   auto sums = finish_groups(input, totals, [&](const Total<Int128>& t, std::int64_t g) {
     if (t.sum < std::numeric_limits<T>::min() || t.sum > std::numeric_limits<T>::max()) {
       throw sum_overflow(aggregate, DataType(type_of<T>()), input.first_rows[g]);
@@ -109,20 +118,22 @@ Column sum_integers(const Input& input, const query::BoundAggregate& aggregate, 
 }
 
 Column sum_floats(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const auto totals = total<double, double, Total<ExactSum>>(input, argument);
+  const auto& totals = total<double, double, Total<ExactSum>>(input, aggregate, argument);
   auto sums =
       finish_groups(input, totals, [](const Total<ExactSum>& t, std::int64_t) { return static_cast<double>(t.sum); });
   return Column::own(aggregate.name, std::move(sums), find_valid(input, argument, totals));
 }
 
-SlotStates<Total<WideSum>> total_decimals(const Input& input, const Column& argument) {
-  return argument.type().type == Type::decimal64 ? total<std::int64_t, Int128, Total<WideSum>>(input, argument)
-                                                 : total<Int128, Int128, Total<WideSum>>(input, argument);
+const SlotStates<Total<WideSum>>& total_decimals(const Input& input, const query::BoundAggregate& aggregate,
+                                                 const Column& argument) {
+  return argument.type().type == Type::decimal64
+             ? total<std::int64_t, Int128, Total<WideSum>>(input, aggregate, argument)
+             : total<Int128, Int128, Total<WideSum>>(input, aggregate, argument);
 }
 
 Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
   const Int128 limit = power_of_ten(kMaxDigits128 - 1) * 10;
-  const auto totals = total_decimals(input, argument);
+  const auto& totals = total_decimals(input, aggregate, argument);
   auto sums = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t g) {
     const std::optional<Int128> sum = t.sum.value();
     if (!sum || *sum <= -limit || *sum >= limit) {
@@ -134,7 +145,7 @@ Column sum_decimals(const Input& input, const query::BoundAggregate& aggregate, 
 }
 
 Column average_decimals(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const auto totals = total_decimals(input, argument);
+  const auto& totals = total_decimals(input, aggregate, argument);
   auto averages = finish_groups(input, totals, [&](const Total<WideSum>& t, std::int64_t) {
     return t.count > 0 ? t.sum.average(t.count, argument.type().scale) : 0;
   });
@@ -143,7 +154,7 @@ Column average_decimals(const Input& input, const query::BoundAggregate& aggrega
 
 template <class T, class Value, class Sum>
 Column average(const Input& input, const query::BoundAggregate& aggregate, const Column& argument) {
-  const auto totals = total<T, Value, Total<Sum>>(input, argument);
+  const auto& totals = total<T, Value, Total<Sum>>(input, aggregate, argument);
   auto averages = finish_groups(input, totals, [](const Total<Sum>& t, std::int64_t) {
     return t.count > 0 ? static_cast<double>(t.sum) / static_cast<double>(t.count) : 0;
   });
@@ -222,7 +233,8 @@ Grouped group(const query::BoundGroup& group, const Table& table, const Rows& ro
   first_rows.reserve(groups.first.size());
   prefer_large_pages(first_rows.data(), groups.first.size() * sizeof(RowId));
   for (const std::int64_t position : groups.first) first_rows.push_back(rows[position]);
-  const Input input{table, rows, slots, groups, members, first_rows};
+  std::map<std::string, std::shared_ptr<void>> totals;
+  const Input input{table, rows, slots, groups, members, first_rows, totals};
   std::vector<Column> columns;
   for (const int index : group.columns) {
     columns.push_back(gather(table.column(index), first_rows, table.column(index).name()));

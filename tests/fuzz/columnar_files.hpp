@@ -61,7 +61,17 @@ void refused_or_read(const std::string& file, const Read& read) {
   }
 }
 
-/// Reads a file in all ways: unit by unit, some rows, bounds, and as a whole.
+/// Reads a column of a unit as codes, all of which must stand for a value.
+inline void read_codes(const Source& source, std::size_t unit, int column) {
+  const auto found = source.codes(unit, column);
+  if (!found) return;
+  for (std::int64_t row = 0; row < found->codes.size(); ++row) {
+    const Value code = found->codes.value(row);
+    SKYRANK_REQUIRE(found->codes.is_null(row) || std::get<std::int64_t>(code) < found->values.size());
+  }
+}
+
+/// Reads a file in all ways: unit by unit, as codes, some rows, bounds, and as a whole.
 inline void read_in_all_ways(const std::string& content, datasets::Format format) {
   const FileInMemory file(content);
   datasets::ReadOptions options;
@@ -78,6 +88,7 @@ inline void read_in_all_ways(const std::string& content, datasets::Format format
     std::iota(first.begin(), first.end(), RowId{0});
     refused_or_read(file.path(), [&] { static_cast<void>(source->read_rows(first, columns)); });
     for (std::size_t unit = 0; unit < std::min<std::size_t>(source->units().size(), 4); ++unit) {
+      for (const int column : columns) refused_or_read(file.path(), [&] { read_codes(*source, unit, column); });
       for (const int column : columns) {
         refused_or_read(file.path(), [&] { static_cast<void>(source->zones(unit, column)); });
         refused_or_read(file.path(), [&] {

@@ -306,7 +306,7 @@ void SqlBuilder::end_selected() {
 }
 
 // SQL lets ORDER BY name what SELECT names, which our rankings, made before it, do not.
-const Expression& SqlBuilder::behind_alias(const Expression& expression) const {
+Expression SqlBuilder::behind_alias(Expression expression) const {
   if (expression.column_name().empty() || text_[expression_at_] == '(') return expression;
   const auto item = selected_names_.find(std::string(expression.column_name()));
   return item == selected_names_.end() ? expression : selected_[item->second].expression;
@@ -348,7 +348,7 @@ void SqlBuilder::rank(bool high) {
     if (number && text_[expression_at_] != '(') {
       fail(expression_at_, "ORDER BY takes values, not positions; a number that is meant stands in parentheses");
     }
-    expression_ = behind_alias(*expression_);
+    expression_ = behind_alias(*std::move(expression_));
   }
   pending_.reset();
   ranking_.emplace_back(take_expression(), high);

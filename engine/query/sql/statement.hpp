@@ -122,7 +122,7 @@ class SqlBuilder {
   std::vector<Value> members_of(const Node& node) const;
   Preference preference_of(const Expression& expression) const;
   Aggregate& add_aggregate(Aggregate aggregate, std::size_t offset);
-  const Expression& behind_alias(const Expression& expression) const;
+  Expression behind_alias(Expression expression) const;
   void add_key(std::vector<GroupKey>& keys);
   GroupKey key_behind_alias(Expression expression);
   void set_using();

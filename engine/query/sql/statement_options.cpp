@@ -12,6 +12,7 @@
 namespace skyrank::query {
 namespace {
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kOptions = {"name",   "ties",      "nan",     "nulls",     "timeout",
                                            "device", "algorithm", "without", "parameters"};
 
@@ -63,7 +64,7 @@ void SqlBuilder::end_option() {
   } else if (key == "timeout") {
     const auto limit = parse_duration(option_text("'30s'").text);
     if (!limit) fail(option_texts_[1].offset, std::string("'timeout' needs ") + kDurationExample + ", in quotes");
-    query_.timeout(*limit);
+    query_.timeout(limit);
   } else {
     set_using();
   }

@@ -70,7 +70,7 @@ std::vector<std::string> read_null_spellings(const YamlDocument& document, const
 
 std::map<std::string, std::string> read_types(const YamlDocument& document, const YamlNode& node) {
   std::map<std::string, std::string> types;
-  for (const auto& [column, type] : query::need_map(document, node, "'types'").entries) {
+  for (const auto& [column, type] : query::read_map(document, node, "'types'")) {
     types.emplace(column.text, query::read_text(document, type, "the type of column " + found(column)));
   }
   return types;
@@ -112,7 +112,7 @@ TableSpec read_table(const YamlDocument& document, const YamlNode& name, const Y
 
 std::vector<TableSpec> read_tables(const YamlDocument& document, const YamlNode& node) {
   std::vector<TableSpec> tables;
-  for (const query::YamlEntry& entry : query::need_map(document, node, "'tables'").entries) {
+  for (const query::YamlEntry& entry : query::read_map(document, node, "'tables'")) {
     TableSpec table;
     table.name = entry.key.text;  // known to queries also where it has mistakes
     document.attempt([&] { table = read_table(document, entry.key, entry.value); });

@@ -163,8 +163,8 @@ std::string found(const YamlNode& node) {
 
 MapReader::MapReader(const YamlDocument& document, const YamlNode& node, std::string what,
                      std::vector<std::string> keys, Unknown unknown)
-    : document_(document), node_(need_map(document, node, what)), what_(std::move(what)) {
-  for (const YamlEntry& entry : node_.entries) {
+    : document_(document), node_(node), what_(std::move(what)) {
+  for (const YamlEntry& entry : read_map(document, node, what_)) {
     const YamlNode& key = entry.key;
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
     const bool broken = key.in_flow && key.text.find_first_of("()") != std::string::npos;
@@ -193,9 +193,9 @@ const YamlNode& MapReader::require(std::string_view key) const {
   document_.fail(node_, what_ + " needs the key " + in_quotes(key));
 }
 
-const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, std::string_view what) {
+const std::vector<YamlEntry>& read_map(const YamlDocument& document, const YamlNode& node, std::string_view what) {
   if (!node.is_map()) document.fail(node, std::string(what) + " needs a map (key: value), found " + found(node));
-  return node;
+  return node.entries;
 }
 
 const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, std::string_view what,

@@ -37,7 +37,7 @@ class MapReader {
   bool has_unknown_ = false;  // keys, one of which may be meant as a required one
 };
 
-const YamlNode& need_map(const YamlDocument& document, const YamlNode& node, std::string_view what);
+const std::vector<YamlEntry>& read_map(const YamlDocument& document, const YamlNode& node, std::string_view what);
 const std::vector<YamlNode>& read_list(const YamlDocument& document, const YamlNode& node, std::string_view what,
                                        std::string_view example);
 /// Any scalar with text, quoted or not.

@@ -113,7 +113,7 @@ class QueryReader {
     with("group_by", [&](const YamlNode& node, const std::string& what) { query_.group_by(read_keys(node, what)); });
     with("aggregate", [&](const YamlNode& node, const std::string& what) {
       std::vector<Aggregate> aggregates;
-      document_.attempt_each(need_map(document_, node, what).entries, [&](const YamlEntry& entry) {
+      document_.attempt_each(read_map(document_, node, what), [&](const YamlEntry& entry) {
         aggregates.push_back(read_aggregate(entry.key, entry.value));
       });
       query_.aggregate(std::move(aggregates));
@@ -287,7 +287,7 @@ class QueryReader {
       result.path.device = read_choice<DeviceChoice>(document_, *device, "'device'");
     }
     if (const YamlNode* parameters = map.find("parameters")) {
-      for (const auto& [name, value] : need_map(document_, *parameters, "'parameters'").entries) {
+      for (const auto& [name, value] : read_map(document_, *parameters, "'parameters'")) {
         result.path.parameters[named(name, "a name in 'parameters'")] =
             read_integer(document_, value, "the parameter " + found(name), std::numeric_limits<std::int64_t>::min());
       }

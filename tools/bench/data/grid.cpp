@@ -26,6 +26,7 @@ constexpr std::size_t kMaxCells = 10'000;
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxRuns = 10'000;
 
+// NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kKeys = {
     "op",         "distribution", "file",    "columns", "order",   "n",       "d",
     "k",          "type",         "ties",    "where",   "seed",    "threads", "residency",
@@ -41,6 +42,7 @@ const query::Choices<kernels::Memory> kResidencies = {{"sent", kernels::Memory::
                                                       {"resident", kernels::Memory::device}};
 const query::Choices<Type> kTypes = {{"float32", Type::float32}, {"float64", Type::float64}, {"uint8", Type::uint8},
                                      {"uint16", Type::uint16},   {"uint32", Type::uint32},   {"uint64", Type::uint64}};
+// NOLINTEND(bugprone-throwing-static-initialization)
 
 /// Names that stand for themselves.
 template <class Names>
@@ -178,7 +180,7 @@ class BlockReader {
 
   /// Combines the cells with the values of each parameter in turn.
   void vary_parameters(const YamlNode& node, const Cell& base) {
-    for (const auto& [key, value] : query::need_map(document_, node, "'parameters'").entries) {
+    for (const auto& [key, value] : query::read_map(document_, node, "'parameters'")) {
       const std::string name = query::read_text(document_, key, "a name in 'parameters'");
       const auto read = [&](const YamlNode& one, const std::string& what) {
         const std::int64_t number = query::read_integer(document_, one, what, std::numeric_limits<std::int64_t>::min());

@@ -28,6 +28,7 @@
 namespace skyrank::tools {
 namespace {
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kSettingKeys = {
     "file",          "format",        "header",       "delimiter", "nulls", "types", "generate.distribution",
     "generate.rows", "generate.dims", "generate.seed"};

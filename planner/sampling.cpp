@@ -161,6 +161,17 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
   return statistics;
 }
 
+double share_ahead(const kernels::TopKProblem& passing, const kernels::TopKProblem& all) {
+  constexpr double kChance = 3;  // times the rows to expect, which one sample in twenty exceeds
+  const std::vector<std::uint64_t> kept = keys_of(passing.keys.front(), passing.n);
+  if (kept.empty()) return 0;
+  const std::uint64_t best = *std::ranges::min_element(kept);
+  const auto ahead = static_cast<double>(
+      std::ranges::count_if(keys_of(all.keys.front(), all.n), [&](std::uint64_t key) { return key < best; }));
+  const double by_chance = static_cast<double>(all.n - passing.n) / static_cast<double>(passing.n);
+  return std::max(0.0, ahead - kChance * by_chance) / static_cast<double>(all.n);
+}
+
 namespace {
 
 constexpr double kBudget = 0.005;       // of the time that a problem is expected to take
@@ -207,13 +218,14 @@ std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine&
   return size >= least ? size : 0;
 }
 
-std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine) {
-  constexpr std::size_t kLargest = 1024;
+std::size_t worthwhile_sample(const kernels::TopKShape& shape, const Machine& machine, double filter_seconds) {
+  constexpr std::size_t kLargest = 4096;
+  constexpr double kRankingBudget = 0.02;
   constexpr double kAlways = 10e-6;
   constexpr double kSorted = 100e-9;  // of the sample's first keys, twice, with their places
   const double row = kLookedUpKey * static_cast<double>(shape.widths.size()) + kSorted;
   const auto seconds_for = [&](std::size_t m) { return row * static_cast<double>(m); };
-  const double budget = std::max(kAlways, kBudget * expected_seconds(shape, machine));
+  const double budget = std::max(kAlways, kRankingBudget * (filter_seconds + expected_seconds(shape, machine)));
   return largest_sample(shape.n, kLargest, budget, seconds_for);
 }
 

@@ -19,6 +19,7 @@
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/late_columns.hpp"
 #include "engine/parts/sources/plan_source.hpp"
+#include "engine/parts/sources/units_cost.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/parts_record.hpp"
 #include "engine/row_error.hpp"
@@ -103,12 +104,20 @@ class SourceExecution {
     return rows;
   }
 
+  /// Returns the milliseconds that reading the source is expected to take.
+  double predicted_read_ms() const {
+    const std::size_t chunks = std::max<std::size_t>(1, plan_.units.size() * plan_.columns.size());
+    const auto threads = static_cast<std::size_t>(context_.engine.arena.max_concurrency());
+    return 1e3 * read_seconds(source_, plan_.units, plan_.columns) / static_cast<double>(std::min(chunks, threads));
+  }
+
   /// Returns the context of a query over rows of the source that were read.
   QueryContext over_read(std::uint64_t bytes) const {
     const std::string names = names_of(source_, plan_.columns);
     return context_.over(
         std::make_shared<const TableOrigin>(TableOrigin{.scan = query().from + (names.empty() ? "" : ": " + names),
                                                         .statistics = reading(bytes),
+                                                        .predicted_ms = predicted_read_ms(),
                                                         .rules = source_outcomes(plan_.rules)}));
   }
 
@@ -186,10 +195,21 @@ class SourceExecution {
     parts.op = "parts";
     parts.detail = words_of_units(units) + "; the plan below is that of the first";
     parts.children.push_back(plan_of_part(selected, first.table, std::move(candidates)));
+    if (selected.group) predict_groups(explain_whole(context_, selected, first.table), parts.children.front());
     const PlanNode& of_first = parts.children.front();
     parts.predicted_rows = of_first.predicted_rows * static_cast<double>(units);
-    parts.predicted_ms = predicted_ms(of_first) * static_cast<double>(units);
+    parts.predicted_ms = predicted_ms(of_first) * static_cast<double>(units) + predicted_read_ms();
     return plan_of_merge("of the rows that the units leave", origin_of(std::move(parts), reading(first.bytes)));
+  }
+
+  /// Predicts the groups of a part as those of the query over it alone.
+  static void predict_groups(const PlanNode& plan, PlanNode& groups) {
+    if (plan.op == groups.op) {
+      groups.predicted_rows = plan.predicted_rows;
+      groups.predicted_ms = plan.predicted_ms;
+      groups.predicted_bytes = plan.predicted_bytes;
+    }
+    for (const PlanNode& child : plan.children) predict_groups(child, groups);
   }
 
   /// Returns the milliseconds that a plan is expected to take.

@@ -61,8 +61,27 @@ double guess_groups(double n, const std::vector<DataType>& types) {
   return std::min(n, groups);
 }
 
-double estimate_groups(double n, double distinct, double once, double twice) {
-  return std::min(n, distinct + once * (once - 1) / (2 * (twice + 1)));
+// The groups that m rows have once change with m as m (1 + s m)^-(1 + r), with r the shape and s the scale of the
+// rates. So twice those of two rows over those of one is q (1 + r) with q = s m / (1 + s m), and three times those of
+// three over those of two is q (2 + r). The groups to come are the sum of those seen once, each divided by m.
+double estimate_groups(double n, const SampledGroups& sample) {
+  constexpr double kMaxPart = 1 - 1e-6;  // of q: 1 is a power law without end
+  constexpr double kMinShape = -0.98;    // at -1 every row is a group
+  constexpr double kEqualSizes = 50;     // a shape beyond this one is as good as none
+  const double growth = n / std::max(sample.rows, 1.0);
+  if (sample.once < 1 || growth <= 1) return std::min(n, sample.distinct);
+  const double second = 2 * (sample.twice + 1) / sample.once;
+  // As if one group more of two rows spoke for equal sizes.
+  const double third = (3 * sample.thrice + second) / (sample.twice + 1);
+  const double part = std::clamp(third - second, 0.0, kMaxPart);
+  if (second >= kEqualSizes * part) {
+    return std::min(n, sample.distinct - sample.once / second * std::expm1(-second * (growth - 1)));
+  }
+  const double shape = std::max(second / part - 1, kMinShape);
+  const double scale = part / (1 - part);
+  const double larger = std::log1p(scale * growth) - std::log1p(scale);
+  const double summed = std::abs(shape) < 1e-6 ? larger : -std::expm1(-shape * larger) / shape;
+  return std::min(n, sample.distinct + sample.once * (1 + scale) / scale * summed);
 }
 
 }  // namespace skyrank::exec

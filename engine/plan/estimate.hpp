@@ -17,9 +17,20 @@ double guess_selectivity(const Ir& condition);
 /// every other column.
 double guess_groups(double n, const std::vector<DataType>& types);
 
-/// Number of groups among n rows, of which a sample has `distinct`, `once` of them with one row and `twice` with two
-/// (Chao, "Nonparametric Estimation of the Number of Classes in a Population", Scandinavian Journal of Statistics
-/// 1984).
-double estimate_groups(double n, double distinct, double once, double twice);
+/// The groups of a sample of rows, by how many of its rows they have.
+struct SampledGroups {
+  double rows = 0;
+  double distinct = 0;
+  double once = 0;    ///< groups of one row
+  double twice = 0;   ///< groups of two rows
+  double thrice = 0;  ///< groups of three rows
+};
+
+/// Number of groups among n rows, from those of a sample. Rows come to groups at rates of a gamma distribution, whose
+/// shape tells groups of equal size (a large shape) from those of a power law, such as Zipf's (a negative one); Engen,
+/// "On Species Frequency Models", Biometrika 1974. Groups of two and three rows tell the shape. Where they do not
+/// differ from groups of equal size, this is the estimator of Chao, "Nonparametric Estimation of the Number of Classes
+/// in a Population", Scandinavian Journal of Statistics 1984, for a sample of more than all groups.
+double estimate_groups(double n, const SampledGroups& sample);
 
 }  // namespace skyrank::exec

@@ -15,6 +15,7 @@ using NodeStatistics = decltype(PlanNode::statistics);
 struct TableOrigin {
   std::string scan = {};                ///< names of the columns that were read; empty: those that the plan reads
   NodeStatistics statistics = {};       ///< statistics of the scan
+  double predicted_ms = 0;              ///< expected time of reading the table
   std::vector<RuleOutcome> rules = {};  ///< outcomes of the rules that were decided before the table was there
   std::optional<PlanNode> parts = {};   ///< the parts of the input that left the table's rows
 };

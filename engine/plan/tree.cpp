@@ -45,6 +45,7 @@ void add_metrics(PlanNode& node, const OperatorMetrics& metrics) {
 
 void add_origin(PlanNode& scan, const TableOrigin& origin) {
   if (!origin.scan.empty()) scan.detail = origin.scan;
+  scan.predicted_ms += origin.predicted_ms;
   scan.statistics.insert(scan.statistics.end(), origin.statistics.begin(), origin.statistics.end());
   if (origin.parts) scan.children.push_back(*origin.parts);
 }

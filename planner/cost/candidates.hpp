@@ -14,7 +14,8 @@ struct Candidates {
   bool kept = false;     ///< and a map of them is kept from an earlier query
   double looked_at = 0;  ///< rows of the sample, or of the zones' map
   double rows = 0;       ///< rows that pass the filter and are not above the bound
-  bool late = false;     ///< true if only rows up to the bound meet the filter
+  double tested = 0;     ///< rows up to the bound, before the filter
+  bool late = false;     ///< true if only these meet the filter
 };
 
 /// The place in a sample whose row's rank is taken for a bound; of the k best rows so many are expected in the sample.
@@ -31,8 +32,7 @@ inline double candidates_of_zones(double n, double k) {
 }
 
 /// Returns the expected candidates. There is no bound for few rows, or if too few of the sample pass the filter: then
-/// all rows that pass are candidates. The filter runs last, on candidates only, if they are few beside the rows that
-/// pass.
+/// all rows that pass are candidates. The filter runs last, on rows up to the bound only, if these are few.
 inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistics& statistics) {
   constexpr double kMinZonedRows = 1 << 17;
   constexpr double kRowsPerZonedPlace = 8;
@@ -53,7 +53,9 @@ inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistic
   const bool found = share < 0.25 && 2 * k < n && 2 * place <= result.looked_at * statistics.selectivity;
   result.rows = result.zones ? candidates_of_zones(n, k) : found ? std::max(k, place / share) : passing;
   result.rows = std::min(result.rows, passing);
-  result.late = shape.fused && statistics.selectivity < 1 && found && kDearer * (k + 2 / share) < passing;
+  const double selectivity = std::max(statistics.selectivity, 1 / std::max(n, 1.0));
+  result.tested = std::min(n, std::max(result.rows / selectivity, statistics.ahead * n));
+  result.late = shape.fused && statistics.selectivity < 1 && found && kDearer * result.tested < n;
   return result;
 }
 

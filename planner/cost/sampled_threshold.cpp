@@ -20,7 +20,7 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
   const double sample = found.looked_at;
   const double first_bytes = shape.widths.empty() ? 0 : kernels::bits(shape.widths.front()) / 8.0;
   const bool filters = shape.fused && statistics.selectivity < 1 && !found.late;
-  const double tested_late = found.late ? std::min(n, candidates / statistics.selectivity) : 0;
+  const double tested_late = found.late ? found.tested : 0;
   const double threads = threads_used(n, 32768, machine);
   const double read = passes(shape) * first_bytes * (found.kept ? n / kZone : n) / threads;
   const double wide = rank_weight(shape);

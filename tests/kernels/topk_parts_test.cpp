@@ -3,6 +3,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "kernels/cpu/topk/ranks.hpp"
 #include "kernels/cpu/topk/sample.hpp"
 #include "kernels/cpu/topk/scan.hpp"
+#include "kernels/registry.hpp"
 #include "tests/kernels/algorithms.hpp"
 #include "tests/kernels/problems.hpp"
 #include "tests/oracle/oracle.hpp"
@@ -230,6 +232,9 @@ class MemorySource final : public KeySource {
   KeyWidth width() const override { return static_cast<KeyWidth>(sizeof(Key)); }
   std::unique_ptr<KeyReader> reader() const override { return std::make_unique<Reader>(*this); }
 
+  /// Rows that were filtered apart from others.
+  std::size_t filtered() const { return filtered_; }
+
   /// The rows of the k best that take part, by sorting.
   std::vector<RowId> best(std::size_t k, TieRule ties) const {
     Columns columns;
@@ -262,6 +267,7 @@ class MemorySource final : public KeySource {
       return {source_.keys_.data() + begin, nullptr, false};
     }
     void filter(std::span<const RowId> rows, std::uint8_t* taking) override {
+      source_.filtered_ += rows.size();
       EXPECT_LE(rows.size(), kKeyBlockRows);
       EXPECT_TRUE(std::ranges::is_sorted(rows));
       for (const RowId row : rows) *taking++ = source_.taking_[static_cast<std::size_t>(row)];
@@ -277,7 +283,33 @@ class MemorySource final : public KeySource {
   std::vector<std::uint8_t> taking_;
   Abilities abilities_;
   std::vector<Key> zone_map_;
+  mutable std::atomic<std::size_t> filtered_ = 0;
 };
+
+// A filter that lets only the worst rows pass would else be asked about every better one, apart from others.
+TEST(SampledThreshold, FiltersLateOnlyWhereFewRowsAreUpToTheBound) {
+  constexpr std::size_t kMany = 1 << 18;
+  const auto filtered = [](const auto& takes_part) {
+    std::vector<std::uint32_t> keys(kMany);
+    std::vector<std::uint8_t> taking(kMany);
+    for (std::size_t row = 0; row < kMany; ++row) {
+      keys[row] = static_cast<std::uint32_t>(row * 0x9E3779B97F4A7C15u >> 40);
+      taking[row] = takes_part(row, keys[row]) ? 1 : 0;
+    }
+    const MemorySource<std::uint32_t> source(std::move(keys), std::move(taking), {.filter_late = true});
+    const TopKProblem problem{.n = kMany, .keys = {}, .k = 10, .ties = TieRule::first, .source = &source};
+    const TopKAlgorithm* const algorithm =
+        *std::ranges::find(topk_algorithms(), "sampled-threshold", &TopKAlgorithm::name);
+    EXPECT_EQ(algorithm->run(problem, ParameterValues(algorithm->parameters, {}), {}).rows,
+              source.best(10, TieRule::first));
+    return source.filtered();
+  };
+  constexpr std::uint32_t kKeys = 1U << 24;
+  EXPECT_EQ(filtered([](std::size_t, std::uint32_t key) { return key > kKeys / 10 * 9; }), 0U);
+  const std::size_t apart = filtered([](std::size_t row, std::uint32_t) { return row % 2 == 0; });
+  EXPECT_GT(apart, 0U);
+  EXPECT_LT(apart, kMany / 16);
+}
 
 template <class Key>
 void expect_fused(const TopKAlgorithm& algorithm, std::size_t n, Abilities abilities) {

@@ -248,7 +248,7 @@ TEST(EngineMemoryLimit, IsAShareOfTheMachineByDefault) {
 // Rows that were left out explain the failure of a row, and nothing else: whatever fails besides is told at once.
 TEST_F(SourceMemory, AUnitThatCannotBeReadEndsTheQuery) {
   const DamagedUnits damaged;
-  EXPECT_EQ(refusal(Query::from("t").rank_by({low("x")}).limit(100), damaged, 0), "unit 3 is damaged");
+  EXPECT_EQ(refusal(Query::from("t").rank_by({low("x")}).limit(100), damaged, 20 * kBytesOfUnit), "unit 3 is damaged");
   EXPECT_EQ(damaged.most_at_once(), 1U);
 }
 

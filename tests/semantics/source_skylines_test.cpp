@@ -21,8 +21,8 @@
 namespace skyrank {
 namespace {
 
-constexpr std::int64_t kTableRows = 140'000;
-constexpr std::int64_t kUnitRows = 35'000;
+constexpr std::int64_t kTableRows = 320'000;
+constexpr std::int64_t kUnitRows = 80'000;
 
 /// Returns a value as a number; NaN for NULL.
 double number(const Column& column, RowId row) {

@@ -7,6 +7,7 @@
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/sources/plan_source.hpp"
+#include "engine/parts/sources/units_cost.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/text.hpp"
 
@@ -148,6 +149,7 @@ PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode
   node.detail = query::join(plan.query.outputs, [](const BoundOutput& output) { return output.name; });
   node.reason = "reads " + names_of(source, plan.late) + " for the rows of the answer";
   node.predicted_rows = rows.predicted_rows;
+  node.predicted_ms = 1e3 * read_rows_seconds(source, rows.predicted_rows, plan.late);
   node.rules = std::exchange(rows.rules, {});
   node.children.push_back(std::move(rows));
   return node;

@@ -11,6 +11,7 @@
 #include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
+#include "engine/parts/sources/units_cost.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
 #include "engine/text.hpp"
 
@@ -114,10 +115,21 @@ bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
                               std::ranges::all_of(columns, is_narrow));
 }
 
+/// Returns true if whole columns, and whatever is made of them, fit the limit of memory: else units are the better way,
+/// however small they are.
+bool has_ample_memory(const EngineState& engine, const QueryPlan& plan, const Source& source) {
+  constexpr std::size_t kTimes = 8;
+  return kTimes * ColumnSizes(source, plan.columns).of_units(plan.units) < engine.memory->left();
+}
+
 bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source) {
   if (!plan.rules.rules().has(Rule::by_units)) return false;
   if (const auto reason = reason_against_units(engine, plan.query, source, plan.units)) {
     plan.rules.left_out(Rule::by_units, *reason);
+    return false;
+  }
+  if (has_ample_memory(engine, plan, source) && units_take_longer(plan.query, source, plan.units, plan.columns)) {
+    plan.rules.left_out(Rule::by_units, "a query of each unit takes longer than one of all rows");
     return false;
   }
   return true;

@@ -1,23 +1,52 @@
 #include "engine/plan/rules/fusion.hpp"
 
+#include <algorithm>
+
 #include "engine/keys/fused_keys.hpp"
 #include "engine/operators/rank/rank.hpp"
 #include "engine/operators/rank/rank_plan.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
+#include "planner/cost/candidates.hpp"
 
 namespace skyrank::exec {
 namespace {
 
-/// Returns true if the ranking should take in the filter and the making of keys: it would take an algorithm that can,
-/// or one that can is cheaper than another one and the making of keys.
-bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape) {
-  constexpr double kMaterialise = 2e-9;  // seconds for the key of a row and, with a filter, its id in memory
-  const auto apart = rank_path(plan);
-  if (apart.algorithm->supports(shape)) return true;
+/// Returns the seconds of a row's score in a fused ranking, beyond its key.
+double score_seconds(const PhysicalPlan& plan, const FusedUse& use) {
+  constexpr double kShareOfSum = 0.5;  // where nothing is interpreted
+  const query::BoundExpression& score = plan.query.ranking.front().expression;
+  if (score.column >= 0) return 0;
+  return (use.weighted_sum.used ? kShareOfSum : 1) * evaluation_seconds(lower(*score.root));
+}
+
+/// Returns the seconds that a fused ranking takes for its expressions, of which its model knows nothing. Before the
+/// filter or after it, the rows up to the bound are looked at one by one.
+double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
+  const auto rows = static_cast<double>(shape.n);
+  double seconds = rows * score_seconds(plan, use);
+  if (plan.condition) {
+    const planner::Statistics& ranking = plan.sample.ranking;
+    const auto candidates = planner::cost::candidates_of(shape, ranking);
+    const double row = evaluation_seconds(*plan.condition);
+    seconds += candidates.late ? candidates.tested * row
+                               : rows * (row + unit_cost::kBlockRow) +
+                                     std::min(candidates.tested, rows * ranking.selectivity) * unit_cost::kListRow;
+  }
+  return seconds / plan.machine.threads;
+}
+
+/// Returns true if the ranking should take in the filter and the making of keys: an algorithm that can is cheaper than
+/// another one, the filter and the making of keys.
+bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
+  const Operators& operators = plan.operators;
+  const double before = operators.rank_keys->estimate.ms + (operators.filter ? operators.filter->estimate.ms : 0);
+  const double apart = rank_path(plan).seconds + before * 1e-3;
   try {
-    const double saved = kMaterialise * static_cast<double>(shape.n) / plan.machine.threads;
-    return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds < apart.seconds + saved;
+    return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds +
+               seconds_of_expressions(plan, shape, use) <
+           apart;
   } catch (const planner::NoPath&) {
     return false;
   }
@@ -49,11 +78,12 @@ void fuse_ranking(PhysicalPlan& plan, const Table& table) {
     plan.sample.ranking.zone_map = cache_of(column)->zone_map(term.high) != nullptr;
   }
   const kernels::TopKShape shape = fused_shape(plan.query, table);
-  if (!better_fused(plan, shape)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
+  const FusedUse use = FusedKeys(plan.query, table, fused_options(plan)).use_of(shape.k);
+  if (!better_fused(plan, shape, use)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
   plan.strategy = Strategy::fused_ranking;
   plan.selection = shape;
   plan.rules.applied(Rule::fusion, "cheaper than making the keys first");
-  note_use(plan.rules, FusedKeys(plan.query, table, fused_options(plan)).use_of(shape.k));
+  note_use(plan.rules, use);
   Operators& operators = plan.operators;
   operators.order->detail +=
       operators.filter ? "; fused with its keys and the filter " + operators.filter->detail : "; fused with its keys";

@@ -1,6 +1,7 @@
 #include "engine/plan/rules/table_sample.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "engine/device/resident.hpp"
 #include "engine/device/row_set.hpp"
 #include "engine/expression/evaluate.hpp"
+#include "engine/expression/patterns.hpp"
 #include "engine/keys/preference_plan.hpp"
 #include "engine/operators/gather/gather.hpp"
 #include "engine/operators/partition/partition.hpp"
@@ -17,6 +19,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/operators/window.hpp"
 #include "engine/plan/estimate.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/sampling.hpp"
 
@@ -47,18 +50,25 @@ kernels::SkylineShape shape_of_sampled(const PreferencePlan& preference, std::si
 
 /// Rows of the first sample that is worth its time, for the larger of the two problems that may be solved.
 std::size_t sample_size(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                        const planner::Machine& machine, double guessed_share) {
+                        const planner::Machine& machine, const Ir* condition) {
   const auto rows = static_cast<double>(table.num_rows());
-  if (query.group) {  // a row of a sample costs about as much as ten that are grouped
-    constexpr std::int64_t kMaxRows = 1024;
-    constexpr std::int64_t kRowsForOne = 1000;
-    const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
-    return size < 64 ? 0 : static_cast<std::size_t>(size);
-  }
+  const double guessed_share = condition != nullptr ? guess_selectivity(*condition) : 1;
   const auto n = static_cast<std::size_t>(guessed_share * rows);
   if (preference) return planner::worthwhile_sample(shape_of_sampled(*preference, n), machine);
   const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
-  return planner::worthwhile_sample(kernels::TopKShape{.n = n, .k = k, .widths = {kernels::KeyWidth::bytes4}}, machine);
+  const double filter = condition != nullptr ? rows * evaluation_seconds(*condition) / machine.threads : 0;
+  return planner::worthwhile_sample(kernels::TopKShape{.n = n, .k = k, .widths = {kernels::KeyWidth::bytes4}}, machine,
+                                    filter);
+}
+
+/// Rows of a sample that tells how many groups there are, or rows that pass: a row of it costs about as much as ten
+/// that are grouped or filtered, and it may cost a fiftieth of all.
+std::size_t counting_sample_size(const Table& table) {
+  constexpr std::int64_t kMinRows = 64;
+  constexpr std::int64_t kMaxRows = 1 << 16;
+  constexpr std::int64_t kRowsForOne = 500;
+  const std::int64_t size = std::min(kMaxRows, table.num_rows() / kRowsForOne);
+  return size < kMinRows ? 0 : static_cast<std::size_t>(size);
 }
 
 planner::Statistics look_at_preference(const PreferencePlan& plan, const Table& table, const RowSet& rows,
@@ -71,23 +81,93 @@ planner::Statistics look_at_preference(const PreferencePlan& plan, const Table& 
       {.n = static_cast<std::size_t>(keys.n), .keys = columns, .order = first.steps.front().order}, n);
 }
 
-planner::Statistics look_at_ranking(const BoundQuery& query, const Table& table, const RowSet& rows, std::size_t n) {
-  const std::vector<Keys> keys = make_rank_keys(query.ranking, table, rows);
-  std::vector<kernels::KeyColumn> columns;
-  for (const Keys& column : keys) columns.push_back(column.column);
-  const auto k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
-  return planner::describe_ranking({.n = static_cast<std::size_t>(rows.size()), .keys = columns, .k = k}, n, k);
+/// Rows of a table that are looked at.
+struct Sampled {
+  Table table;
+  RowSet drawn;
+  RowSet rows;  ///< drawn rows that pass the condition
+};
+
+/// Returns the keys of a ranking, whose columns `made` keeps.
+kernels::TopKProblem ranking_of(const std::vector<query::BoundRankTerm>& terms, const Table& table, const RowSet& rows,
+                                std::vector<Keys>& made, std::vector<kernels::KeyColumn>& columns) {
+  made = make_rank_keys(terms, table, rows);
+  for (const Keys& column : made) columns.push_back(column.column);
+  return {.n = static_cast<std::size_t>(rows.size()), .keys = columns};
 }
 
-double count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows, std::size_t n) {
-  const Segments groups = partition(table, columns, rows.view());
-  double once = 0;
-  double twice = 0;
+planner::Statistics look_at_ranking(const BoundQuery& query, const Sampled& sampled, std::size_t n) {
+  std::vector<Keys> made;
+  std::vector<kernels::KeyColumn> columns;
+  kernels::TopKProblem passing = ranking_of(query.ranking, sampled.table, sampled.rows, made, columns);
+  passing.k = static_cast<std::size_t>(window_of(query).end(static_cast<std::int64_t>(n)));
+  planner::Statistics ranking = planner::describe_ranking(passing, n, passing.k);
+  const query::BoundRankTerm& first = query.ranking.front();
+  if (!query.condition || !never_fails(first.expression)) return ranking;
+  std::vector<Keys> made_of_all;
+  std::vector<kernels::KeyColumn> columns_of_all;
+  ranking.ahead =
+      planner::share_ahead(passing, ranking_of({first}, sampled.table, sampled.drawn, made_of_all, columns_of_all));
+  return ranking;
+}
+
+SampledGroups count_sizes(const Segments& groups, std::int64_t rows) {
+  SampledGroups sizes{.rows = static_cast<double>(rows), .distinct = static_cast<double>(groups.count())};
   for (std::int64_t s = 0; s < groups.count(); ++s) {
-    once += groups.size(s) == 1 ? 1 : 0;
-    twice += groups.size(s) == 2 ? 1 : 0;
+    sizes.once += groups.size(s) == 1 ? 1 : 0;
+    sizes.twice += groups.size(s) == 2 ? 1 : 0;
+    sizes.thrice += groups.size(s) == 3 ? 1 : 0;
   }
-  return estimate_groups(static_cast<double>(n), static_cast<double>(groups.count()), once, twice);
+  return sizes;
+}
+
+/// How often neighbours in the table, of which a sample has runs, are of one group.
+struct Neighbours {
+  double pairs = 0;
+  double equal = 0;      ///< pairs of one group
+  double by_chance = 0;  ///< share of any two rows of the sample that are of one group
+  Vector<RowId> firsts;  ///< the first row of each run
+
+  /// Returns true if rows of a group lie together, so that a run says hardly more than one of its rows.
+  bool lie_together() const {
+    constexpr double kDoubt = 8;
+    return equal > 2 * by_chance * pairs + kDoubt;
+  }
+};
+
+Neighbours look_at_neighbours(const Segments& groups, const Rows& rows) {
+  Neighbours found;
+  const auto follows = [&](std::int64_t position) { return position > 0 && rows[position] == rows[position - 1] + 1; };
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    if (follows(i)) {
+      ++found.pairs;
+    } else {
+      found.firsts.push_back(rows[i]);
+    }
+  }
+  double together = 0;
+  for (std::int64_t s = 0; s < groups.count(); ++s) {
+    together += static_cast<double>(groups.size(s)) * static_cast<double>(groups.size(s) - 1);
+    for (std::int64_t i = groups.bounds[s] + 1; i < groups.bounds[s + 1]; ++i) {
+      found.equal += groups.at(i) == groups.at(i - 1) + 1 && follows(groups.at(i)) ? 1 : 0;
+    }
+  }
+  const auto size = static_cast<double>(rows.n);
+  found.by_chance = together / std::max(size * (size - 1), 1.0);
+  return found;
+}
+
+/// Estimates the groups among n rows from a list of some of them. Where rows of a group lie together there are no more
+/// groups than runs of equal rows.
+double count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows, double n) {
+  const Segments groups = partition(table, columns, rows.view());
+  if (rows.is_all()) return estimate_groups(n, count_sizes(groups, rows.size()));
+  Neighbours neighbours = look_at_neighbours(groups, rows.view());
+  if (!neighbours.lie_together()) return estimate_groups(n, count_sizes(groups, rows.size()));
+  const double changes = neighbours.pairs - neighbours.equal;
+  const double runs = n * (changes + std::sqrt(changes) + 1) / neighbours.pairs;
+  const RowSet firsts = RowSet::listed(std::move(neighbours.firsts));
+  return std::min(runs, estimate_groups(n, count_sizes(partition(table, columns, firsts.view()), firsts.size())));
 }
 
 /// Columns whose values statistics are made of.
@@ -97,44 +177,68 @@ std::vector<int> columns_looked_at(const BoundQuery& query) {
   return columns;
 }
 
-/// Looks at the rows of a sample, which are rows of `table`, out of `total`.
-TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                 RowSet rows, std::size_t total) {
+/// Draws about `size` rows; columns that only a GPU has come from there.
+Sampled draw(const BoundQuery& query, const Table& table, std::size_t size) {
+  const std::vector<RowId> rows = planner::sample_rows(static_cast<std::size_t>(table.num_rows()), size);
+  const std::vector<int> columns = columns_looked_at(query);
+  if (any_device_only(table, columns)) {
+    Table sampled = gather_read(table, columns, rows);
+    const RowSet all = RowSet::all(sampled.num_rows());
+    return {std::move(sampled), all, all};
+  }
+  const RowSet drawn = RowSet::listed({rows.begin(), rows.end()});
+  return {table, drawn, drawn};
+}
+
+/// Leaves the rows that pass the condition, and says which share they are.
+void look_at_condition(const BoundQuery& query, Sampled& sampled, TableSample& sample) {
+  sample.rows = static_cast<std::size_t>(sampled.rows.size());
+  if (!query.condition) return;
+  const auto size = static_cast<double>(sampled.rows.size());
+  sampled.rows = RowSet::listed(filter(*query.condition, sampled.table, sampled.rows.view()));
+  // With none at all, half a row of the sample is as good a guess as any.
+  sample.selectivity = std::max(static_cast<double>(sampled.rows.size()), 0.5) / size;
+}
+
+/// Looks at `size` rows for the groups or, without `group_by`, the partitions.
+void look_at_groups(const BoundQuery& query, const Table& table, std::size_t size, TableSample& sample) {
+  const std::vector<int>& columns = grouping_columns(query);
+  if (columns.empty() || size == 0) return;
+  Sampled sampled = draw(query, table, size);
+  look_at_condition(query, sampled, sample);
+  if (sampled.rows.size() < 2) return;
+  const double n = static_cast<double>(table.num_rows()) * sample.selectivity.value_or(1);
+  sample.groups = count_groups(columns, sampled.table, sampled.rows, n);
+  sample.far_apart =
+      choose_numbering(sampled.table, columns, sampled.rows.view(), table.num_rows()) == Numbering::by_hashing;
+}
+
+/// Returns at most `most` of the rows, evenly.
+RowSet thinned(const RowSet& rows, std::size_t most) {
+  const auto size = static_cast<std::size_t>(rows.size());
+  if (size <= most) return rows;
+  const Rows all = rows.view();
+  Vector<RowId> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(all[static_cast<std::int64_t>(i * size / most)]);
+  return RowSet::listed(std::move(chosen));
+}
+
+/// Looks at up to `size` rows for the preference or the ranking, and at as many as count for the condition.
+TableSample look_at_order(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                          std::size_t size) {
   TableSample sample;
-  sample.rows = static_cast<std::size_t>(rows.size());
-  if (query.condition) {
-    const auto sampled = static_cast<double>(rows.size());
-    rows = RowSet::listed(filter(*query.condition, table, rows.view()));
-    // With none at all, half a row of the sample is as good a guess as any.
-    sample.selectivity = std::max(static_cast<double>(rows.size()), 0.5) / sampled;
-  }
-  const auto n = static_cast<std::size_t>(static_cast<double>(total) * sample.selectivity.value_or(1));
-  if (rows.size() < 2) return sample;
-  if (const std::vector<int>& columns = grouping_columns(query); !columns.empty()) {
-    sample.groups = count_groups(columns, table, rows, n);
-    sample.far_apart =
-        choose_numbering(table, columns, rows.view(), static_cast<std::int64_t>(total)) == Numbering::by_hashing;
-  }
-  if (query.group) return sample;
+  Sampled sampled = draw(query, table, query.condition ? std::max(size, counting_sample_size(table)) : size);
+  look_at_condition(query, sampled, sample);
+  if (sampled.rows.size() < 2) return sample;
+  sampled.rows = thinned(sampled.rows, size);
+  const auto n = static_cast<std::size_t>(static_cast<double>(table.num_rows()) * sample.selectivity.value_or(1));
   if (preference) {
-    sample.preference = look_at_preference(*preference, table, rows, n);
+    sample.preference = look_at_preference(*preference, sampled.table, sampled.rows, n);
   } else if (!query.ranking.empty()) {
-    sample.ranking = look_at_ranking(query, table, rows, n);
+    sample.ranking = look_at_ranking(query, sampled, n);
     sample.ranking.selectivity = sample.selectivity.value_or(1);
   }
   return sample;
-}
-
-TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                 std::size_t size) {
-  const auto total = static_cast<std::size_t>(table.num_rows());
-  const std::vector<RowId> rows = planner::sample_rows(total, size);
-  const std::vector<int> columns = columns_looked_at(query);
-  if (any_device_only(table, columns)) {
-    const Table sampled = gather_read(table, columns, rows);
-    return look(query, preference, sampled, RowSet::all(sampled.num_rows()), total);
-  }
-  return look(query, preference, table, RowSet::listed({rows.begin(), rows.end()}), total);
 }
 
 /// Returns the size of a larger sample that pays off by what the smaller one says of the preference, or 0.
@@ -146,15 +250,30 @@ std::size_t larger_sample(const std::optional<PreferencePlan>& preference, const
   return planner::worthwhile_sample(shape, machine, seen.preference);
 }
 
+/// Looks at as many rows as pay off; at none of small inputs.
+TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
+                 const planner::Machine& machine, const Ir* condition) {
+  TableSample seen;
+  std::size_t size = query.group ? 0 : sample_size(query, preference, table, machine, condition);
+  if (size > 0) seen = look_at_order(query, preference, table, size);
+  // A condition leaves fewer rows than were drawn, so that what is worth its time may be what was drawn already.
+  std::size_t more = larger_sample(preference, seen, table, machine);
+  while (more > size) {
+    seen = look_at_order(query, preference, table, more);
+    size = more;
+    more = larger_sample(preference, seen, table, machine);
+  }
+  if (query.group || size > 0) look_at_groups(query, table, std::max(size, counting_sample_size(table)), seen);
+  return seen;
+}
+
 /// Returns the statistics of a sample, or those that the table keeps of an earlier one. For queries with `group_by`,
 /// whose later stages work on another table, it samples only the condition and the groups. The result is empty for
-/// small inputs, and if an expression fails on a sampled row, which the run will report. `guessed_share` is the
-/// selectivity of the condition before it is sampled.
+/// small inputs, and if an expression fails on a sampled row, which the run will report. `condition` is the query's, as
+/// costs read it, or null.
 TableSample sample_table(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                         const planner::Machine& machine, double guessed_share) {
+                         const planner::Machine& machine, const Ir* condition) {
   if (!query.group && !preference && query.ranking.empty() && !query.condition) return {};
-  std::size_t size = sample_size(query, preference, table, machine, guessed_share);
-  if (size == 0) return {};
   TableSampleCache* cache = KeptAccess::samples(table);
   const std::string name = name_of(query, preference);
   if (cache != nullptr) {
@@ -162,18 +281,11 @@ TableSample sample_table(const BoundQuery& query, const std::optional<Preference
   }
   TableSample seen;
   try {
-    seen = look(query, preference, table, size);
-    // A condition leaves fewer rows than were drawn, so that what is worth its time may be what was drawn already.
-    std::size_t more = larger_sample(preference, seen, table, machine);
-    while (more > size) {
-      seen = look(query, preference, table, more);
-      size = more;
-      more = larger_sample(preference, seen, table, machine);
-    }
+    seen = look(query, preference, table, machine, condition);
   } catch (const DataError&) {
     seen = {};
   }
-  if (cache != nullptr) cache->keep(name, seen);
+  if (cache != nullptr && seen.rows > 0) cache->keep(name, seen);
   return seen;
 }
 
@@ -181,8 +293,7 @@ TableSample sample_table(const BoundQuery& query, const std::optional<Preference
 
 void look_at_sample(PhysicalPlan& plan, const Table& table) {
   if (!plan.rules.rules().has(Rule::statistics)) return;
-  const double share = plan.condition ? guess_selectivity(*plan.condition) : 1;
-  plan.sample = sample_table(plan.query, plan.preference, table, plan.machine, share);
+  plan.sample = sample_table(plan.query, plan.preference, table, plan.machine, plan.condition.get());
   if (plan.sample.rows > 0) {
     plan.rules.applied(Rule::statistics,
                        std::to_string(plan.sample.rows) + " of " + std::to_string(table.num_rows()) + " rows");

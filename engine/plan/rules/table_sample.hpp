@@ -4,7 +4,7 @@
 
 #include "engine/plan/physical_plan.hpp"
 
-// A sample costs about a hundredth of the query's predicted time, once for each table and query: tables keep the
+// A sample costs at most about a fiftieth of the time of what it tells, once for each table and query: tables keep the
 // result.
 namespace skyrank::exec {
 

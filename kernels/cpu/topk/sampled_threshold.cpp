@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +54,25 @@ std::optional<std::uint64_t> limit_in(const Ranks& ranks, typename Ranks::Rank b
   const std::uint64_t key = ranks.first_key(bound);
   if (!alone || !ranks.rows().after(begin, end, ranks.row_of(bound))) return key;
   return key == 0 ? std::nullopt : std::optional(key - 1);
+}
+
+/// Returns the number of rows that take part; one byte a row.
+std::size_t count_taking(const std::uint8_t* taking, std::size_t size) {
+  return static_cast<std::size_t>(std::count(taking, taking + size, std::uint8_t{1}));
+}
+
+/// Calls body(offset) for each row that takes part. Fast where they are few.
+template <class Body>
+void for_each_taking(const std::uint8_t* taking, std::size_t size, const Body& body) {
+  constexpr std::size_t kStep = sizeof(std::uint64_t);
+  for (std::size_t begin = 0; begin < size; begin += kStep) {
+    const std::size_t end = std::min(size, begin + kStep);
+    std::uint64_t any = 0;
+    std::memcpy(&any, taking + begin, end - begin);
+    for (std::size_t i = begin; any != 0 && i < end; ++i) {
+      if (taking[i] != 0) body(i);
+    }
+  }
 }
 
 /// A bound from the least keys of some zones: a place among these tells many more rows than one among as many rows.
@@ -148,9 +169,10 @@ class Columns {
   /// Before the first pass.
   std::size_t bytes_read() const { return rows_read_ * static_cast<std::size_t>(columns_.front().width); }
   static bool has_filter() { return false; }
+  void expect(const Rank&) const {}
 
   /// Short runs of rows, as it is the first key of a cache line that costs.
-  Sample<Rank> sample(std::size_t count, std::size_t) const {
+  Sample<Rank> sample(std::size_t count) const {
     constexpr std::size_t kRun = 4;
     const std::size_t runs = count / kRun + 1;
     const auto rows = static_cast<double>(runs * kRun);
@@ -236,13 +258,15 @@ class BlockReader {
   using Rank = typename Ranks::Rank;
 
   /// Reads keys by their filter, or, if `late`, all keys: the filter then decides about candidates alone.
-  BlockReader(const KeySource& source, const Ranks& ranks, const Zones& zones, bool late)
+  /// `up_to_bound` is the expected share of rows that are not above the bound, before the filter.
+  BlockReader(const KeySource& source, const Ranks& ranks, const Zones& zones, bool late, double up_to_bound)
       : width_(source.width()),
         reader_(source.reader()),
         floats_(late || !source.has_filter() ? source.floats() : std::nullopt),
         ranks_(ranks),
         zones_(zones),
         offsets_(most_read()),
+        up_to_bound_(up_to_bound),
         late_(late) {}
 
   /// Rows that a call to append may read.
@@ -306,12 +330,18 @@ class BlockReader {
     if (block.empty) return;
     const auto limit = bound ? limit_in(ranks_, *bound, begin, end, true) : ~std::uint64_t{0};
     if (!limit) return;
-    const std::size_t found = find_at_most(KeyColumn{block.keys, width_}, 0, end - begin, *limit, offsets_.data());
-    for (std::size_t i = 0; i < found; ++i) {
-      const std::uint32_t offset = offsets_[i];
-      if (block.taking != nullptr && block.taking[offset] == 0) continue;
-      const Rank rank = ranks_.rank_of(key_at({block.keys, width_}, offset), begin + offset);
+    const KeyColumn keys{block.keys, width_};
+    const auto append = [&](std::size_t offset) {
+      const Rank rank = ranks_.rank_of(key_at(keys, offset), begin + offset);
       if (!bound || !ranks_.less(*bound, rank)) out.push_back(rank);
+    };
+    const auto few = static_cast<std::size_t>(up_to_bound_ * static_cast<double>(end - begin));
+    if (block.taking != nullptr && count_taking(block.taking, end - begin) <= few) {
+      return for_each_taking(block.taking, end - begin, append);
+    }
+    const std::size_t found = find_at_most(keys, 0, end - begin, *limit, offsets_.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      if (block.taking == nullptr || block.taking[offsets_[i]] != 0) append(offsets_[i]);
     }
   }
 
@@ -352,6 +382,7 @@ class BlockReader {
   const Ranks& ranks_;
   const Zones& zones_;
   Scratch<std::uint32_t> offsets_;
+  double up_to_bound_;
   bool late_;
   Scratch<Rank> unfiltered_;
   std::size_t rows_read_ = 0;
@@ -368,40 +399,48 @@ class Blocks {
         n_(problem.n),
         zones_(source_.zone_map(problem.k), source_.width(), problem.n) {}
 
-  BlockReader<Ranks> reader() const { return {source_, ranks_, zones_, late_}; }
+  BlockReader<Ranks> reader() const { return {source_, ranks_, zones_, late_, up_to_bound_}; }
   const Zones& zones() const { return zones_; }
   /// Before the first pass.
   std::size_t bytes_read() const { return zones_ ? Zones::count(n_) * static_cast<std::size_t>(source_.width()) : 0; }
   bool has_filter() const { return source_.has_filter(); }
 
   /// Short runs of rows, as every call of a reader has its price.
-  Sample<Rank> sample(std::size_t count, std::size_t k) {
+  Sample<Rank> sample(std::size_t count) {
     constexpr std::size_t kRun = 32;
     const std::size_t runs = count / kRun + 1;
     Sample<Rank> sample{{}, static_cast<double>(runs * kRun) / static_cast<double>(n_)};
-    BlockReader<Ranks> reader(source_, ranks_, zones_, false);
+    BlockReader<Ranks> reader(source_, ranks_, zones_, false, up_to_bound_);
+    const std::unique_ptr<KeyReader> all = source_.can_filter_late() ? source_.reader() : nullptr;
     for (std::size_t i = 0; i < runs; ++i) {
       const std::size_t begin = kRun * sampled_position(i, runs, n_ / kRun);
       reader.append(begin, begin + kRun, std::nullopt, sample.ranks);
+      if (all == nullptr) continue;
+      const KeyBlock block = all->read_unfiltered(begin, begin + kRun);
+      for (std::size_t row = 0; row < kRun; ++row) sampled_keys_.push_back(key_at({block.keys, source_.width()}, row));
     }
-    late_ = source_.can_filter_late() && is_late_better(sample, k);
     return sample;
   }
 
- private:
-  /// Testing a row apart costs many times what it costs in a block.
-  bool is_late_better(const Sample<Rank>& sample, std::size_t k) const {
-    constexpr double kDearer = 16;
-    const double rows = static_cast<double>(n_);
-    const double passing = static_cast<double>(sample.ranks.size()) / (sample.share * rows);
-    const double candidates = static_cast<double>(k) + 2 / sample.share;
-    return kDearer * candidates < rows * passing;
+  /// Decides which rows of the next pass meet the filter: those up to the bound alone, where they are few. Of rows that
+  /// fail the filter more may be up to it than of those that pass, as the condition may go with the ranking.
+  void expect(const Rank& bound) {
+    constexpr std::size_t kDearer = 16;  // a row that is tested apart, beside one in a block
+    constexpr double kMinShare = 0.25;   // even if no row is up to the bound, so many are looked at one by one as fast
+    const std::uint64_t key = ranks_.first_key(bound);
+    const auto tested = std::ranges::count_if(sampled_keys_, [&](std::uint64_t other) { return other <= key; });
+    late_ = kDearer * static_cast<std::size_t>(tested) < sampled_keys_.size();
+    const auto size = static_cast<double>(std::max<std::size_t>(1, sampled_keys_.size()));
+    up_to_bound_ = std::max(static_cast<double>(tested) / size, kMinShare);
   }
 
+ private:
   const KeySource& source_;
   const Ranks& ranks_;
   std::size_t n_;
   Zones zones_;
+  Scratch<std::uint64_t> sampled_keys_;  ///< keys of the sample before the filter, if it may run late
+  double up_to_bound_ = 1;
   bool late_ = false;
 };
 
@@ -575,7 +614,7 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
   }
   const std::size_t count = sample_size(n, k);
   Sample<Rank> sample;
-  if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count, k);
+  if (n > kFewRows && count < n / 4 && k < n / 2) sample = source.sample(count);
   // A bound near the end of the sample would spare no row.
   const std::size_t last_place = sample.ranks.size() / 2;
   const std::size_t first_place = std::max(sample.least_place, bound_place(static_cast<double>(k) * sample.share));
@@ -583,6 +622,7 @@ Candidates<typename Ranks::Rank> collect(auto& source, const Ranks& ranks, std::
     const auto at = sample.ranks.begin() + static_cast<std::ptrdiff_t>(place - 1);
     std::nth_element(sample.ranks.begin(), at, sample.ranks.end(), ranks.order());
     const auto expected = static_cast<std::size_t>(static_cast<double>(place) / sample.share);
+    source.expect(*at);
     const Pass pass(source, ranks, n, k, 2 * std::max(k, expected) + kScanRows, context);
     Candidates<Rank> found = pass.collect(*at);
     if (found.ranks.size() >= k) return found;

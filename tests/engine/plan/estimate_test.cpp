@@ -1,5 +1,10 @@
 #include "engine/plan/estimate.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
 #include "tests/engine/operator_test.hpp"
 
 namespace skyrank::exec {
@@ -40,10 +45,52 @@ TEST(Estimate, GroupsAreNeverMoreThanRows) {
   EXPECT_EQ(guess_groups(0, {Type::int32}), 0);
 }
 
+/// Counts the groups of rows that are drawn from groups in proportion to their weights.
+template <class Weight>
+SampledGroups drawn(std::size_t groups, std::size_t rows, const Weight& weight) {
+  std::vector<double> weights(groups);
+  for (std::size_t i = 0; i < groups; ++i) weights[i] = weight(static_cast<double>(i + 1));
+  std::discrete_distribution<std::size_t> draw(weights.begin(), weights.end());
+  std::mt19937 random(1);
+  std::vector<int> sizes(groups);
+  for (std::size_t i = 0; i < rows; ++i) ++sizes[draw(random)];
+  const auto of_size = [&](int size) { return static_cast<double>(std::ranges::count(sizes, size)); };
+  return {static_cast<double>(rows), static_cast<double>(groups) - of_size(0), of_size(1), of_size(2), of_size(3)};
+}
+
 TEST(Estimate, GroupsOfASample) {
-  EXPECT_EQ(estimate_groups(1e6, 5, 0, 0), 5) << "every group was seen often";
-  EXPECT_EQ(estimate_groups(1e3, 100, 100, 0), 1e3) << "every row has been alone: never more than rows";
-  EXPECT_DOUBLE_EQ(estimate_groups(1e6, 80, 60, 20), 80 + 60 * 59 / 42.0);
+  EXPECT_EQ(estimate_groups(1e6, {100, 5, 0, 0, 0}), 5) << "every group was seen often";
+  EXPECT_NEAR(estimate_groups(1e3, {100, 100, 100, 0, 0}), 1e3, 100) << "every row has been alone";
+  EXPECT_LE(estimate_groups(101, {100, 100, 100, 0, 0}), 101) << "never more than rows";
+  EXPECT_EQ(estimate_groups(100, {100, 80, 60, 20, 0}), 80) << "all rows were seen";
+  EXPECT_NEAR(estimate_groups(1e9, {100, 80, 60, 20, 0}), 80 + 60 * 60 / 42.0, 1e-6) << "groups of one size";
+}
+
+TEST(Estimate, GroupsOfOneSizeAndOfAPowerLaw) {
+  const auto equal = [](double) { return 1.0; };
+  for (const std::size_t groups : {300, 3000, 20000}) {
+    EXPECT_NEAR(estimate_groups(1e8, drawn(groups, 10000, equal)) / static_cast<double>(groups), 1, 0.3) << groups;
+  }
+  for (const double exponent : {1.1, 1.3, 1.6}) {
+    const auto zipf = [&](double place) { return std::pow(place, -exponent); };
+    const SampledGroups all = drawn(3'000'000, 2'000'000, zipf);
+    const double estimated = estimate_groups(all.rows, drawn(3'000'000, 10'000, zipf));
+    EXPECT_GT(estimated, all.distinct / 2) << exponent;
+    EXPECT_LT(estimated, all.distinct * 2) << exponent;
+  }
+}
+
+TEST(Estimate, GroupsGrowWithRows) {
+  for (const SampledGroups& sample : {SampledGroups{1000, 700, 600, 60, 20}, SampledGroups{1000, 700, 600, 60, 0},
+                                      SampledGroups{1000, 999, 998, 1, 0}, SampledGroups{1000, 300, 250, 30, 15}}) {
+    double before = sample.distinct;
+    for (double n = sample.rows; n < 1e10; n *= 3) {
+      const double groups = estimate_groups(n, sample);
+      EXPECT_GE(groups, before);
+      EXPECT_LE(groups, n);
+      before = groups;
+    }
+  }
 }
 
 }  // namespace

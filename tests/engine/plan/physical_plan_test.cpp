@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -113,7 +115,7 @@ TEST(PhysicalPlan, SaysWhyNoPathFits) {
 }
 
 TEST(FusionRule, TakesTheFilterAndTheKeysIntoTheRanking) {
-  PhysicalPlan plan = unwritten(from().where("b < 0.5").rank_by({low("a + c")}).limit(20).offset(2));
+  PhysicalPlan plan = unwritten(from().where("g < 5").rank_by({low("a + c")}).limit(20).offset(2));
   ASSERT_THAT(names(plan), ElementsAre("scan", "filter", "keys", "top-k", "gather"));
   fuse_ranking(plan, points());
   EXPECT_EQ(plan.strategy, Strategy::fused_ranking);
@@ -121,8 +123,16 @@ TEST(FusionRule, TakesTheFilterAndTheKeysIntoTheRanking) {
   ASSERT_TRUE(plan.selection);
   EXPECT_EQ(plan.selection->k, 22);
   EXPECT_THAT(names(plan), ElementsAre("scan", "top-k", "gather"));
-  EXPECT_THAT(plan.operators.order->detail, EndsWith("fused with its keys and the filter b < 0.5"));
+  EXPECT_THAT(plan.operators.order->detail, EndsWith("fused with its keys and the filter g < 5"));
   EXPECT_TRUE(outcome(plan, "fusion").applied);
+}
+
+TEST(FusionRule, LeavesAFilterThatGoesAgainstTheRankingApart) {
+  const auto strategy = [](const std::string& condition) {
+    return planned(from().where(condition).rank_by({low("a")}).limit(10)).strategy;
+  };
+  EXPECT_EQ(strategy("a > 0.8"), Strategy::stages) << "nearly all rows that fail rank before those that pass";
+  EXPECT_EQ(strategy("b > 0.5"), Strategy::fused_ranking);
 }
 
 TEST(FusionRule, LeavesAPlanOfSeveralTermsAsItIs) {
@@ -230,6 +240,40 @@ TEST(PhysicalPlan, NumbersGroupsByHashWhereSampledValuesAreFarApart) {
   EXPECT_GT(floats.operators.group->estimate.ms, close.operators.group->estimate.ms);
   const PhysicalPlan partitions = planned(from().rank_by({high("b")}).partition_by({"a"}).limit(3));
   EXPECT_EQ(partitions.numbering == Numbering::by_hashing, partitions.sample.groups.has_value());
+}
+
+TEST(TableSample, TellsAConditionThatGoesWithTheRanking) {
+  const auto ahead = [](const std::string& condition) {
+    return planned(from().where(condition).rank_by({low("a")}).limit(10)).sample.ranking.ahead;
+  };
+  EXPECT_NEAR(ahead("a > 0.8"), 0.8, 0.1);
+  EXPECT_NEAR(ahead("c < 0.7"), 0.3, 0.2) << "as c is 2 - a - b";
+  EXPECT_EQ(ahead("b > 0.8"), 0);
+  EXPECT_EQ(ahead("a < 0.2"), 0);
+}
+
+/// Returns the groups that a plan expects among 200,000 rows of these keys, over those that there are.
+double groups_expected(std::vector<std::int64_t> keys) {
+  const std::set<std::int64_t> distinct(keys.begin(), keys.end());
+  const Table table({Column::own("key", std::move(keys))});
+  const Query query = Query::from("t").group_by({"key"}).aggregate({count("n")});
+  const PhysicalPlan plan = make_plan(query::bind(query, query::schema_of(table)), table, {}, {.threads = 1}, {});
+  return plan.operators.group->estimate.rows / static_cast<double>(distinct.size());
+}
+
+TEST(TableSample, CountsGroupsOfSkewedAndOfSortedKeys) {
+  constexpr std::size_t kRows = 200'000;
+  Random random(3);
+  std::vector<std::int64_t> skewed;  // the k-th value has a share of about 1 / k^2
+  std::vector<std::int64_t> equal;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    skewed.push_back(static_cast<std::int64_t>(1e6 / (1 + static_cast<double>(random.below(1'000'000)))));
+    equal.push_back(static_cast<std::int64_t>(random.below(5000)));
+  }
+  EXPECT_NEAR(groups_expected(skewed), 1, 0.7);
+  EXPECT_NEAR(groups_expected(equal), 1, 0.7);
+  std::ranges::sort(equal);
+  EXPECT_NEAR(groups_expected(equal), 1, 0.7);
 }
 
 }  // namespace

@@ -1,0 +1,189 @@
+#include "engine/parts/sources/units_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/parts/sources/query_units.hpp"
+#include "engine/plan/estimate.hpp"
+#include "engine/plan/operator_cost.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+using query::BoundQuery;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Seconds for what a row of these columns takes.
+double seconds_of_row(const Source& source, std::span<const int> columns) {
+  double seconds = 0;
+  for (const int column : columns) {
+    const bool text = source.schema().column(column).type().type == Type::string;
+    seconds += text ? unit_cost::kReadText : unit_cost::kReadValue;
+  }
+  return seconds;
+}
+
+/// Returns a number that grows with the values of one column; nothing for NULL and for types without numbers.
+std::optional<double> number_of_bound(const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* date = std::get_if<Date>(&value)) return date->days;
+  if (const auto* time = std::get_if<Timestamp>(&value)) return static_cast<double>(time->ticks);
+  return std::nullopt;
+}
+
+/// A column by which rows are compared.
+struct Compared {
+  int column = -1;
+  bool high = false;
+};
+
+/// Returns the columns by which rows are better: the first of a ranking, all of a skyline. Empty where there are other
+/// terms, and where statistics do not tell which units have the best rows.
+std::vector<Compared> compared_columns(const BoundQuery& query) {
+  if (query.nan_rule == Missing::best) return {};
+  if (!query.preference) {
+    const query::BoundRankTerm& first = query.ranking.front();
+    if (first.expression.column < 0) return {};
+    return {{first.expression.column, first.high}};
+  }
+  std::vector<Compared> columns;
+  const auto add = [&](const query::BoundPreference& term) {
+    const bool is_simple = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
+    if (!is_simple || term.expression.column < 0) return false;
+    columns.push_back({term.expression.column, (term.kind == Preference::Kind::high) != term.inverted});
+    return true;
+  };
+  const query::BoundPreference& preference = *query.preference;
+  const bool all =
+      preference.kind == Preference::Kind::pareto ? std::ranges::all_of(preference.children, add) : add(preference);
+  return all && query.levels.value_or(1) == 1 ? columns : std::vector<Compared>{};
+}
+
+/// The values of a column in a unit, as numbers of which low ones are best; infinities where they are not known, or
+/// NULL is best and may be there.
+struct UnitRange {
+  bool is_known() const { return best > -kInfinity; }
+
+  double best = -kInfinity;
+  double worst = kInfinity;
+};
+
+/// The values of a column in all units.
+struct ColumnRanges {
+  std::vector<UnitRange> units;
+  double nulls = 0;  ///< number of NULLs, as far as it is known, if they are best
+};
+
+/// Returns nothing where the source has no statistics of the column.
+std::optional<ColumnRanges> ranges_of(const Compared& compared, const Source& source,
+                                      std::span<const std::size_t> units, bool nulls_first) {
+  const auto statistics = source.statistics(compared.column);
+  if (!statistics) return std::nullopt;
+  ColumnRanges ranges;
+  for (const std::size_t unit : units) {
+    const auto row = static_cast<std::int64_t>(unit);
+    const auto min = number_of_bound(statistics->min.value(row));
+    const auto max = number_of_bound(statistics->max.value(row));
+    const std::optional<std::int64_t> nulls = nulls_first ? statistics->nulls[unit] : 0;
+    ranges.nulls += static_cast<double>(nulls.value_or(0));
+    if (!min || !max || nulls != 0) {
+      ranges.units.emplace_back();
+    } else {
+      ranges.units.push_back(compared.high ? UnitRange{-*max, -*min} : UnitRange{*min, *max});
+    }
+  }
+  return ranges;
+}
+
+/// Returns the expected number of units that are read for the best rows, the best units first: of units whose values
+/// overlap those of the unit with the last of the rows `wanted`, few lack a better row than that.
+double units_of_ranking(const ColumnRanges& column, double wanted, double rows_of_unit) {
+  std::vector<UnitRange> known = column.units;
+  std::erase_if(known, [](const UnitRange& unit) { return !unit.is_known(); });
+  const auto unknown = static_cast<double>(column.units.size() - known.size());
+  if (known.empty() || wanted <= column.nulls) return unknown;
+  std::ranges::sort(known, {}, &UnitRange::best);
+  const auto last = static_cast<std::size_t>(std::min(wanted / rows_of_unit, static_cast<double>(known.size() - 1)));
+  const auto end = std::ranges::upper_bound(known, known[last].worst, {}, &UnitRange::best);
+  return unknown + std::max(1.0, static_cast<double>(end - known.begin()) * wanted / (wanted + 1));
+}
+
+/// Returns the number of units of which no row of a few others is known to dominate all rows.
+double units_of_skyline(const std::vector<ColumnRanges>& columns) {
+  constexpr std::size_t kDominating = 64;
+  const std::size_t units = columns.front().units.size();
+  std::vector<std::size_t> best(units);
+  std::iota(best.begin(), best.end(), 0);
+  const auto dominating = std::min(kDominating, units);
+  std::ranges::partial_sort(best, best.begin() + static_cast<std::ptrdiff_t>(dominating), {},
+                            [&](std::size_t unit) { return columns.front().units[unit].worst; });
+  best.resize(dominating);
+  double left = 0;
+  for (std::size_t unit = 0; unit < units; ++unit) {
+    const auto dominates = [&](std::size_t other) {
+      return std::ranges::all_of(
+          columns, [&](const ColumnRanges& column) { return column.units[other].worst < column.units[unit].best; });
+    };
+    left += std::ranges::none_of(best, dominates) ? 1 : 0;
+  }
+  return left;
+}
+
+/// Returns the expected number of units that are read.
+double units_to_answer(const BoundQuery& query, const Source& source, std::span<const std::size_t> units, double rows) {
+  const auto all = static_cast<double>(units.size());
+  std::vector<ColumnRanges> columns;
+  for (const Compared& compared : compared_columns(query)) {
+    auto ranges = ranges_of(compared, source, units, query.nulls_first());
+    if (!ranges) return all;
+    columns.push_back(*std::move(ranges));
+  }
+  if (columns.empty() || (query.preference && query.condition)) return all;
+  if (columns.size() > 1) return units_of_skyline(columns);
+  const double share = query.condition ? guess_selectivity(lower(*query.condition->root)) : 1;
+  const auto best = static_cast<double>(query.preference ? 1 : query.offset + query.limit.value_or(0));
+  return units_of_ranking(columns.front(), best / std::max(share, 1 / rows), rows / all);
+}
+
+}  // namespace
+
+double read_seconds(const Source& source, std::span<const std::size_t> units, std::span<const int> columns) {
+  const auto chunks = static_cast<double>(units.size() * columns.size());
+  double rows = 0;
+  for (const std::size_t unit : units) rows += static_cast<double>(source.units()[unit].rows);
+  return chunks * unit_cost::kReadChunk + rows * seconds_of_row(source, columns);
+}
+
+double read_rows_seconds(const Source& source, double rows, std::span<const int> columns) {
+  constexpr double kPageRows = 20'000;
+  const auto all = static_cast<double>(num_rows(source));
+  const double pages = std::max(all / kPageRows, static_cast<double>(source.units().size()));
+  if (pages == 0) return 0;
+  const double touched = -pages * std::expm1(-rows / pages);
+  return touched *
+         (static_cast<double>(columns.size()) * unit_cost::kReadChunk + all / pages * seconds_of_row(source, columns));
+}
+
+// A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate
+// many, before they are copied.
+bool units_take_longer(const BoundQuery& query, const Source& source, std::span<const std::size_t> units,
+                       std::span<const int> columns) {
+  double rows = 0;
+  for (const std::size_t unit : units) rows += static_cast<double>(source.units()[unit].rows);
+  const double read = read_seconds(source, units, columns);
+  const double gain = query.preference && !query.condition ? unit_cost::kUnitSkylineRow : unit_cost::kUnitRow;
+  const double share = units_to_answer(query, source, units, rows) / static_cast<double>(units.size());
+  const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery;
+  return share * (queries + read) > read + rows * gain;
+}
+
+}  // namespace skyrank::exec

@@ -27,6 +27,16 @@ std::string format_number(float value) { return shortest(value); }
 
 namespace skyrank::query {
 
+std::string unquoted(std::string_view inner, char quote) {
+  std::string result;
+  result.reserve(inner.size());
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    result += inner[i];
+    if (inner[i] == quote) ++i;
+  }
+  return result;
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;

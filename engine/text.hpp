@@ -16,6 +16,9 @@ using kernels::nearest_name;
 /// Returns a word of the user's in single quotes, as messages name it.
 inline std::string in_quotes(std::string_view text) { return std::string("'").append(text) + "'"; }
 
+/// Returns a text that stood in quotes, in which the quote stands twice.
+std::string unquoted(std::string_view inner, char quote);
+
 /// Returns true for a space, a tab and the end of a line.
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

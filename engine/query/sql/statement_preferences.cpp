@@ -161,11 +161,6 @@ void SqlBuilder::prefer() {
   query_.prefer(std::move(preference));
 }
 
-void SqlBuilder::skyline_term(std::string_view word) {
-  if (equal_ignoring_case(word, "diff")) return partition_column();
-  term(equal_ignoring_case(word, "max") ? Kind::high : Kind::low);
-}
-
 void SqlBuilder::end_skyline() {
   if (preferences_.empty()) fail(prefer_at_, "SKYLINE OF needs a value that is MIN or MAX besides those that are DIFF");
   preferences_ = {combined(std::move(preferences_))};

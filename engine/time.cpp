@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "engine/text.hpp"
+
 namespace skyrank {
 namespace {
 
@@ -30,7 +32,7 @@ int days_in_month(std::int64_t year, int month) {
   return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using query::is_digit;
 
 // Eats text from the front.
 class Scanner {

@@ -70,17 +70,6 @@ class SumMatcher {
   std::vector<WeightedColumn> terms_;
 };
 
-/// The other comparison that says the same with its operands exchanged.
-Op exchanged(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater;
-    case Op::less_equal: return Op::greater_equal;
-    case Op::greater: return Op::less;
-    case Op::greater_equal: return Op::less_equal;
-    default: return op;
-  }
-}
-
 }  // namespace
 
 std::vector<WeightedColumn> weighted_columns(const Ir& ir, const Table& table) {
@@ -97,7 +86,7 @@ std::optional<ColumnTest> column_test(const Ir& ir, const Operation& condition) 
   if (is_comparison(condition.op)) {
     const bool turned = is_literal(ir.operand(condition, 0));
     test.column = &ir.operand(condition, turned ? 1 : 0);
-    test.op = turned ? exchanged(condition.op) : condition.op;
+    test.op = turned ? query::exchanged(condition.op) : condition.op;
     test.lower = test.upper = &ir.operand(condition, turned ? 0 : 1);
   } else if (condition.op == Op::between) {
     test.column = &ir.operand(condition, 0);

@@ -153,10 +153,7 @@ std::string output_name(const Expression& expression) {
 }
 
 void check_query_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  };
+  const auto allowed = [](char c) { return is_name_character(c) || c == '-' || c == '.'; };
   if (name.empty()) throw QueryError("a query's name is empty");
   // A file name has at most 255 bytes; the rest is for the extension and for the name of an unfinished file.
   constexpr std::size_t kMaxName = 200;

@@ -18,8 +18,6 @@ using query::place_of;
 
 bool is_null(const NodePtr& node) { return node->op == Op::literal && std::holds_alternative<Null>(node->value); }
 
-bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
-
 class Collector {
  public:
   void add(const Expression& expression) { visit(query::root_of(expression), expression.location()); }
@@ -33,7 +31,7 @@ class Collector {
 
  private:
   void visit(const Node& node, const Location& origin) {
-    if (is_comparison(node.op) && std::any_of(node.children.begin(), node.children.end(), is_null)) {
+    if (query::is_comparison(node.op) && std::any_of(node.children.begin(), node.children.end(), is_null)) {
       warnings_.push_back({comparison_with_null(node), place_of(node, origin)});
     }
     for (const NodePtr& child : node.children) visit(*child, origin);

@@ -7,15 +7,11 @@
 #include <skyrank/error.hpp>
 
 #include "engine/query/check.hpp"
+#include "engine/query/sql_words.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
-
-bool is_word_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 /// Returns true for "a +" and "(a" where the parser misses something at the end, but not for "50%".
 bool is_cut_short(std::string_view text, const QueryError& error, const PlaceFunction& place) {

@@ -281,7 +281,7 @@ class Binder {
   std::vector<BoundPtr> bind_children(const Node& node) {
     std::vector<BoundPtr> bound;
     bound.reserve(node.children.size());
-    const bool compared = (node.op >= Op::equal && node.op <= Op::greater_equal) || node.op == Op::in;
+    const bool compared = is_comparison(node.op) || node.op == Op::in;
     for (const NodePtr& child : node.children) {
       bound.push_back(child->op == Op::column ? bind_column(*child, compared) : bind(*child));
     }

@@ -117,16 +117,6 @@ class Ordered {
   std::string name_;
 };
 
-/// `<` for `>`, and so on: the comparison with its operands in the other order.
-Op mirrored(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater;
-    case Op::less_equal: return Op::greater_equal;
-    case Op::greater: return Op::less;
-    default: return Op::less_equal;
-  }
-}
-
 BoundPtr compared_with(const Ordered& ordered, Op op, const BoundPtr& column, std::size_t rank) {
   switch (op) {
     case Op::less: return ordered.is_between(column, 0, rank, false);
@@ -156,7 +146,7 @@ BoundPtr ordered_comparison(Op op, const std::vector<BoundPtr>& operands, bool n
   }
   if (op != Op::between && is_text(*second)) return compared_with(ordered, op, first, ordered.rank_of(*second));
   if (op != Op::between && is_text(*first)) {
-    return compared_with(ordered, mirrored(op), second, ordered.rank_of(*first));
+    return compared_with(ordered, exchanged(op), second, ordered.rank_of(*first));
   }
   std::vector<BoundPtr> places;
   for (const BoundPtr& operand : operands) places.push_back(ordered.place_of(operand));

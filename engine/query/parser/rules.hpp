@@ -4,6 +4,8 @@
 #include <optional>
 #include <tao/pegtl.hpp>
 
+#include "engine/text.hpp"
+
 // Provides what the grammars of expressions (grammar.hpp) and of SQL statements (sql/parse.cpp) share. A rule says
 // itself what its match does to the builder that goes along: it is a `does` of an effect and of what it matches.
 //
@@ -12,8 +14,6 @@
 namespace skyrank::query::rules {
 
 namespace peg = tao::pegtl;
-
-constexpr char in_capitals(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 struct spaces : peg::star<peg::space> {};
 template <class... Rules>
@@ -24,7 +24,7 @@ struct symbol : token<peg::string<Characters...>> {
 };
 template <char... Characters>
 struct word : token<peg::istring<Characters...>, peg::not_at<peg::identifier_other>> {
-  static constexpr char kSpelling[] = {in_capitals(Characters)..., '\0'};
+  static constexpr char kSpelling[] = {to_upper(Characters)..., '\0'};
 };
 
 /// A rule that the builder matches: Read(offset) returns where the match ends, or nothing.

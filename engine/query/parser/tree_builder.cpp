@@ -64,7 +64,7 @@ std::string arity_message(const FunctionInfo& function, std::size_t count) {
 }  // namespace
 
 bool TreeBuilder::is_reserved_at(std::size_t offset) const {
-  return sql_ && offset < text_.size() && is_reserved(token_at(text_, offset));
+  return sql_ && offset < text_.size() && is_one_of(token_at(text_, offset), sql_words_);
 }
 
 void TreeBuilder::fail(std::size_t offset, const std::string& message) const {
@@ -80,7 +80,7 @@ void TreeBuilder::fail_expecting(std::size_t offset, std::string_view expected) 
     fail(offset, message + ", found the end of the " + (sql_ ? "statement" : "expression"));
   }
   const std::string_view found = token_at(text_, offset);
-  if (sql_ && value_expected && (is_reserved(found) || is_reserved_word(found))) {
+  if (sql_ && value_expected && (is_one_of(found, sql_words_) || is_reserved_word(found))) {
     fail(offset, message + ", found " + in_quotes(found) + " (a column of that name stands in double quotes)");
   }
   std::string advice = hint(found, value_expected);
@@ -190,11 +190,6 @@ void TreeBuilder::close_pseudo_column() {
   calls_.pop_back();
   marks_.pop_back();
   push_column(mark.offset, std::string(pseudo_), false);
-}
-
-bool TreeBuilder::is_reserved(std::string_view word) const {
-  return std::any_of(sql_words_.begin(), sql_words_.end(),
-                     [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
 }
 
 void TreeBuilder::push(std::size_t offset, Node node, int height) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/query/ast.hpp"
-#include "engine/query/functions.hpp"
 
 // The actions of the expression grammar (grammar.hpp), which YAML, SQL and the C++ API share. Recursion is in the
 // grammar alone: the builder keeps a stack of finished operands, and refuses what nests deeper than kMaxNesting or
@@ -78,7 +77,6 @@ class TreeBuilder {
   template <class Parse>
   void convert_string(std::size_t offset, Parse parse, const char* what, const char* example);
   void push_column(std::size_t offset, std::string name, bool in_quotes);
-  bool is_reserved(std::string_view word) const;
   void push(std::size_t offset, Node node, int height);
   Value number(std::size_t offset, std::string_view text) const;
   Value negated_number(std::size_t offset, const Value& value) const;

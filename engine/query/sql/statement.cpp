@@ -5,7 +5,6 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/sql_words.hpp"
 #include "engine/query/utf8.hpp"
 #include "engine/text.hpp"
@@ -16,8 +15,7 @@ namespace {
 constexpr std::size_t kMaxShown = 40;
 
 bool is_word(std::string_view token) {
-  return !token.empty() && (token.front() == '_' || (token.front() >= 'a' && token.front() <= 'z') ||
-                            (token.front() >= 'A' && token.front() <= 'Z'));
+  return !token.empty() && is_name_character(token.front()) && !is_digit(token.front());
 }
 
 bool is_quoted(std::string_view token) {

@@ -8,13 +8,10 @@
 
 #include "engine/query/ast.hpp"
 #include "engine/query/duration.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Digits with an optional sign, point and exponent: a number that may still be out of range.
 bool looks_like_number(std::string_view text) {
@@ -157,7 +154,7 @@ std::string found(const YamlNode& node) {
   }
   if (node.text.size() <= kLongest) return in_quotes(node.text);
   std::size_t end = kLongest;
-  while ((static_cast<unsigned char>(node.text[end]) & 0xC0) == 0x80) --end;
+  while (continues_character(node.text[end])) --end;
   return in_quotes(node.text.substr(0, end) + "...");
 }
 

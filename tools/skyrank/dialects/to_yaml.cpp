@@ -6,8 +6,8 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 #include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 

@@ -17,7 +17,7 @@
 #include "engine/parts/run_query.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/query/bind/unknown_columns.hpp"
+#include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
 
 // The path of a query is: bind, plan, run.

@@ -170,41 +170,25 @@ std::shared_ptr<void> ResidentColumn::copy_values() const {
   return {lent_, const_cast<void*>(values.first)};  // kernels only read it
 }
 
-namespace {
-
-void add_columns(const query::BoundNode& node, std::set<int>& columns) {
-  if (node.op == query::Op::column) columns.insert(node.column);
-  for (const query::BoundPtr& child : node.children) add_columns(*child, columns);
-}
-
-void add_columns(const query::BoundPreference& preference, std::set<int>& columns) {
-  if (preference.expression.root) add_columns(*preference.expression.root, columns);
-  for (const query::BoundPreference& child : preference.children) add_columns(child, columns);
-}
-
-}  // namespace
-
 std::vector<int> columns_of_keys(const query::BoundQuery& query) {
-  std::set<int> columns;
-  if (query.condition) add_columns(*query.condition->root, columns);
-  if (query.group) return {columns.begin(), columns.end()};  // what follows reads the table of groups
-  if (query.preference) add_columns(*query.preference, columns);
-  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  if (query.condition) columns.add(*query.condition);
+  if (query.group) return columns.ascending();  // what follows reads the table of groups
+  if (query.preference) columns.add(*query.preference);
+  for (const query::BoundRankTerm& term : query.ranking) columns.add(term.expression);
+  return columns.ascending();
 }
 
 std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions) {
-  std::set<int> columns;
-  for (const query::BoundExpression* expression : expressions) add_columns(*expression->root, columns);
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  for (const query::BoundExpression* expression : expressions) columns.add(*expression);
+  return columns.ascending();
 }
 
 std::vector<int> columns_of_groups(const query::BoundGroup& group) {
-  std::set<int> columns(group.columns.begin(), group.columns.end());
-  for (const query::BoundAggregate& aggregate : group.aggregates) {
-    if (aggregate.argument) add_columns(*aggregate.argument->root, columns);
-  }
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  columns.add(group);
+  return columns.ascending();
 }
 
 std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {

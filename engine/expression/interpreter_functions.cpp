@@ -15,22 +15,6 @@ using query::Op;
 
 namespace {
 
-/// A point in time: days since 1970 and the second of the day.
-struct Moment {
-  std::int64_t days = 0;
-  std::int64_t second_of_day = 0;
-};
-
-Moment moment_of(std::int64_t ticks, DataType type) {
-  if (type.type == Type::date) return {ticks, 0};
-  const std::int64_t ticks_a_second = ticks_per_second(type.unit);
-  const std::int64_t seconds = ticks / ticks_a_second - (ticks % ticks_a_second < 0 ? 1 : 0);
-  // The first second of the first day of all may be no 64-bit integer, so nothing is multiplied back.
-  const std::int64_t rest = seconds % kSecondsPerDay;
-  if (rest < 0) return {seconds / kSecondsPerDay - 1, rest + kSecondsPerDay};
-  return {seconds / kSecondsPerDay, rest};
-}
-
 std::int64_t part_of(Op part, Moment moment) {
   constexpr std::int64_t kSecondsPerHour = 3600;
   constexpr std::int64_t kSecondsPerMinute = 60;
@@ -99,7 +83,10 @@ Vec Interpreter::date_part(const Operation& operation, Vec in) {
   Vec out = fresh(Type::int64);
   const auto* ticks = in.as<std::int64_t>();
   auto* values = out.values.as<std::int64_t>();
-  for (std::int64_t i = 0; i < size_; ++i) values[i] = part_of(operation.op, moment_of(ticks[i], in.type));
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const bool is_date = in.type.type == Type::date;
+    values[i] = part_of(operation.op, is_date ? Moment{.days = ticks[i]} : moment_of({ticks[i], in.type.unit}));
+  }
   take_validity(out, in);
   return out;
 }

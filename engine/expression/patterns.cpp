@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "engine/decimal.hpp"
+#include "engine/query/values.hpp"
 
 namespace skyrank::exec {
 
@@ -106,13 +106,7 @@ std::optional<ColumnTest> column_test(const Ir& ir, const Operation& condition) 
 }
 
 std::optional<double> literal_number(const Operation& literal) {
-  if (!is_literal(literal)) return std::nullopt;
-  const Value& value = literal.constant->value;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<Decimal>(&value)) return to_double(*number);
-  return std::nullopt;
+  return is_literal(literal) ? query::double_of(literal.constant->value) : std::nullopt;
 }
 
 bool never_fails(const Ir& ir) {

@@ -23,6 +23,7 @@
 #include "engine/keys/string_keys.hpp"
 #include "engine/keys/value_range.hpp"
 #include "engine/keys/wide_keys.hpp"
+#include "engine/query/values.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"
 
@@ -220,7 +221,7 @@ Keys distance_keys(const BoundPreference& term, const Value& from, const Value& 
     } else if constexpr (std::is_same_v<T, Int128>) {
       return wide_distance_keys(source, from, to, order.high, order.nulls_first);
     } else {
-      return float_distance_keys<T>(source, number_of(from), number_of(to), order);
+      return float_distance_keys<T>(source, *query::double_of(from), *query::double_of(to), order);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/query/check.hpp"
+#include "engine/query/expressions.hpp"
 #include "engine/query/sql_words.hpp"
 #include "engine/text.hpp"
 
@@ -71,20 +72,16 @@ bool is_written(const Expression& expression) {
   return root_of(expression).op != Op::column && !root_of(expression).written.empty();
 }
 
-bool is_written(const Preference& preference) {
-  return (preference.expression && is_written(*preference.expression)) ||
-         std::ranges::any_of(preference.children, [](const Preference& child) { return is_written(child); });
-}
-
 /// Returns true if a text of the query may be a name.
 bool is_written(const Query& query) {
-  const auto of_key = [](const GroupKey& key) { return is_written(key.expression); };
-  return (query.where() && is_written(*query.where())) || std::ranges::any_of(query.group_by(), of_key) ||
-         std::ranges::any_of(query.partition_by(), of_key) || (query.prefer() && is_written(*query.prefer())) ||
-         std::ranges::any_of(query.aggregate(),
-                             [](const Aggregate& a) { return a.argument && is_written(*a.argument); }) ||
-         std::ranges::any_of(query.rank_by(), [](const RankTerm& term) { return is_written(term.expression); }) ||
-         std::ranges::any_of(query.select(), [](const SelectItem& item) { return is_written(item.expression); });
+  bool found = false;
+  const auto look = [&](const Expression& expression) { found = found || is_written(expression); };
+  if (query.where()) look(*query.where());
+  for (const GroupKey& key : query.group_by()) look(key.expression);
+  for (const GroupKey& key : query.partition_by()) look(key.expression);
+  for_each_argument(query, look);
+  for_each_of_answer(query, look);
+  return found;
 }
 
 /// Replaces the keys over the table by f(keys).

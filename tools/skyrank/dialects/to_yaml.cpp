@@ -69,7 +69,7 @@ std::string preference(const Preference& p) {
     return std::holds_alternative<Null>(one) ? std::string() : fmt::format(", {}: {}", key, value(one));
   };
   const auto set = [](const std::vector<Value>& members) { return list(members, value); };
-  const std::string_view word = query::spelling(p.kind);
+  const std::string_view word = query::word_for(p.kind);
   switch (p.kind) {
     case Kind::low:
     case Kind::high:

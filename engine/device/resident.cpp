@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,27 +26,12 @@ namespace {
 using kernels::Stored;
 using kernels::cuda::DeviceArray;
 
+/// By type: decimals and timestamps are stored as int64, dates as int32; strings are not stored by themselves.
 Stored stored_form(Type type) {
-  switch (type) {
-    case Type::boolean: return Stored::truth_bytes;
-    case Type::int8: return Stored::int8;
-    case Type::int16: return Stored::int16;
-    case Type::int32:
-    case Type::date: return Stored::int32;
-    case Type::uint8: return Stored::uint8;
-    case Type::uint16: return Stored::uint16;
-    case Type::uint32: return Stored::uint32;
-    case Type::uint64: return Stored::uint64;
-    case Type::float16: return Stored::float16;
-    case Type::float32: return Stored::float32;
-    case Type::float64: return Stored::float64;
-    case Type::int64:
-    case Type::decimal64:
-    case Type::decimal128:
-    case Type::timestamp:
-    case Type::string: break;
-  }
-  return Stored::int64;
+  using enum Stored;
+  constexpr Stored kForms[] = {truth_bytes, int8,  int16,   int32,   int64,   uint8, uint16, uint32, uint64,
+                               int64,       int64, float16, float32, float64, int32, int64,  int64};
+  return kForms[static_cast<std::size_t>(type)];
 }
 
 Stored stored_form(const ColumnData& column) {

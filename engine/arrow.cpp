@@ -1,8 +1,6 @@
 #include <skyrank/arrow.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -22,7 +20,9 @@
 #include "engine/decimal.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
+#include "engine/runtime/stored_values.hpp"
 
+// Imports and exports tables through the Arrow C data interface, without the Arrow library:
 // https://arrow.apache.org/docs/format/CDataInterface.html
 namespace skyrank {
 inline namespace v0 {
@@ -33,6 +33,7 @@ using arrow_checks::check_array;
 using arrow_checks::check_batch_structs;
 using arrow_checks::check_column_structs;
 using arrow_checks::check_rows;
+using arrow_checks::check_rows_of_struct;
 using arrow_checks::decimal_of_format;
 using arrow_checks::DecimalFormat;
 using arrow_checks::fail;
@@ -45,6 +46,7 @@ using arrow_checks::kNullFormat;
 using arrow_checks::kTimestampFormats;
 using arrow_checks::kViewsFormat;
 using arrow_checks::type_of_format;
+using arrow_checks::validity_of;
 
 constexpr std::int64_t kMillisecondsPerDay = 86'400'000;
 
@@ -71,6 +73,17 @@ class Copies {
   std::vector<std::shared_ptr<const void>> stores_;
 };
 
+/// Bits from `offset` on, which are set for the rows that satisfy is_set(row).
+template <class IsSet>
+std::vector<std::uint8_t> packed_bits(std::int64_t offset, std::int64_t rows, const IsSet& is_set) {
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(offset + rows + 7) / 8);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t bit = offset + row;
+    if (is_set(row)) bits[static_cast<std::size_t>(bit / 8)] |= static_cast<std::uint8_t>(1U << (bit % 8));
+  }
+  return bits;
+}
+
 // ---------------------------------------------------------------------------------------------------------- import
 
 /// The memory that the columns of an imported table share.
@@ -89,14 +102,6 @@ struct Slice {
   const void* buffer(int index) const { return array->buffers[index]; }
 };
 
-/// Validity of the slice; NULLs may be announced only where there is a bitmap.
-Validity validity_of(const Slice& slice) {
-  if (slice.array->null_count == 0) return {};
-  const auto* bits = static_cast<const std::uint8_t*>(slice.buffer(0));
-  if (bits == nullptr && slice.array->null_count > 0) fail(slice.what, "has NULLs but no validity bitmap");
-  return {bits, slice.first};
-}
-
 /// Returns a column with the rows of a slice, but without its values.
 ColumnData rows_of(const Slice& slice, DataType type, Layout layout = Layout::plain) {
   ColumnData data;
@@ -104,7 +109,7 @@ ColumnData rows_of(const Slice& slice, DataType type, Layout layout = Layout::pl
   data.layout = layout;
   data.length = slice.length;
   data.stride = layout == Layout::plain ? width_in_bytes(type.type) : 0;
-  data.validity = validity_of(slice);
+  data.validity = validity_of(*slice.array, slice.first, slice.what);
   return data;
 }
 
@@ -352,28 +357,16 @@ void check_indices(const Slice& slice, ColumnData& data, Copies& copies) {
                            " into a dictionary of " + std::to_string(entries) + " entries");
     }
     if (data.dictionary->validity(static_cast<std::int64_t>(indices[row]))) continue;
-    if (bits.empty()) {
-      bits.resize(static_cast<std::size_t>(data.length + 7) / 8);
-      for (std::int64_t i = 0; i < data.length; ++i) {
-        if (data.validity(i)) bits[static_cast<std::size_t>(i / 8)] |= static_cast<std::uint8_t>(1U << (i % 8));
-      }
-    }
+    if (bits.empty()) bits = packed_bits(0, data.length, data.validity);
     bits[static_cast<std::size_t>(row / 8)] &= static_cast<std::uint8_t>(~(1U << (row % 8)));
   }
   if (!bits.empty()) data.validity = {copies.keep(std::move(bits)), 0};
 }
 
 void check_indices(const Slice& slice, ColumnData& data, Copies& copies) {
-  switch (data.index_type) {
-    case Type::int8: return check_indices<std::int8_t>(slice, data, copies);
-    case Type::int16: return check_indices<std::int16_t>(slice, data, copies);
-    case Type::int32: return check_indices<std::int32_t>(slice, data, copies);
-    case Type::int64: return check_indices<std::int64_t>(slice, data, copies);
-    case Type::uint8: return check_indices<std::uint8_t>(slice, data, copies);
-    case Type::uint16: return check_indices<std::uint16_t>(slice, data, copies);
-    case Type::uint32: return check_indices<std::uint32_t>(slice, data, copies);
-    default: return check_indices<std::uint64_t>(slice, data, copies);
-  }
+  exec::with_stored_type(data.index_type, [&]<class Index>(Index) {
+    if constexpr (std::is_integral_v<Index>) check_indices<Index>(slice, data, copies);
+  });
 }
 
 ColumnData import_dictionary(const Slice& slice, const ArrowSchema& schema, Copies& copies) {
@@ -451,11 +444,7 @@ Column import_column(const ArrowArray& parent, const ArrowArray* array, const Ar
 
 void check_record_batch(const ArrowArray& array, const ArrowSchema& schema) {
   check_batch_structs(array, schema);
-  const Validity validity = validity_of({&array, array.offset, array.length, "struct"});
-  if (validity.bits == nullptr) return;
-  for (std::int64_t row = 0; row < array.length; ++row) {
-    if (!validity(row)) fail("struct", "is NULL in row " + std::to_string(row) + "; a table's rows cannot be");
-  }
+  check_rows_of_struct(validity_of(array, array.offset, "struct"), array.length);
 }
 
 // ---------------------------------------------------------------------------------------------------------- export
@@ -525,12 +514,7 @@ Owned<ArrowSchema> finish_schema(std::unique_ptr<ExportedSchema> content, std::i
 const std::uint8_t* bitmap_at(const Validity& bits, std::int64_t rows, std::int64_t offset, Copies& copies) {
   if (bits.bits == nullptr) return nullptr;
   if (bits.offset % 8 == offset) return bits.bits + bits.offset / 8;
-  std::vector<std::uint8_t> copy(static_cast<std::size_t>(offset + rows + 7) / 8);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t bit = offset + row;
-    if (bits(row)) copy[static_cast<std::size_t>(bit / 8)] |= static_cast<std::uint8_t>(1U << (bit % 8));
-  }
-  return copies.keep(std::move(copy));
+  return copies.keep(packed_bits(offset, rows, bits));
 }
 
 const void* contiguous(const ColumnData& data, int width, Copies& copies) {
@@ -544,14 +528,8 @@ const void* contiguous(const ColumnData& data, int width, Copies& copies) {
 }
 
 const void* packed_booleans(const ColumnData& data, Copies& copies) {
-  std::vector<std::uint8_t> bits(static_cast<std::size_t>(data.length + 7) / 8);
   const auto* bytes = static_cast<const std::uint8_t*>(data.values);
-  for (std::int64_t row = 0; row < data.length; ++row) {
-    if (bytes[row * data.stride] != 0) {
-      bits[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
-    }
-  }
-  return copies.keep(std::move(bits));
+  return copies.keep(packed_bits(0, data.length, [&](std::int64_t row) { return bytes[row * data.stride] != 0; }));
 }
 
 /// Decimals of 64 bits in the 128 bits that every consumer reads.

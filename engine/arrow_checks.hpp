@@ -16,7 +16,7 @@
 #include "engine/checked_size.hpp"
 #include "engine/decimal.hpp"
 
-// Checks of Arrow's C structs for importers, wherever the buffers lie: none of these functions reads one.
+// Checks of Arrow's C structs for importers, wherever the buffers lie: only the last function reads one.
 namespace skyrank::arrow_checks {
 
 struct FormatType {
@@ -185,6 +185,22 @@ inline void check_rows(const ArrowArray& parent, const ArrowArray& array, const 
                        std::int64_t n_buffers, bool or_more = false) {
   check_array(array, what, n_buffers, or_more);
   check_length(parent.offset + parent.length, array, what);
+}
+
+/// Returns the validity of rows whose first has bit `first`; without bits where no row is NULL. NULLs may be announced
+/// only where there is a bitmap.
+inline Validity validity_of(const ArrowArray& array, std::int64_t first, const std::string& what) {
+  if (array.null_count == 0) return {};
+  const auto* bits = static_cast<const std::uint8_t*>(array.buffers[0]);
+  if (bits == nullptr && array.null_count > 0) fail(what, "has NULLs but no validity bitmap");
+  return {bits, first};
+}
+
+/// Checks that no row of a record batch is NULL as a whole, by bits that the host can read.
+inline void check_rows_of_struct(const Validity& valid, std::int64_t rows) {
+  for (std::int64_t row = 0; valid.bits != nullptr && row < rows; ++row) {
+    if (!valid(row)) fail("struct", "is NULL in row " + std::to_string(row) + "; a table's rows cannot be");
+  }
 }
 
 }  // namespace skyrank::arrow_checks

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <skyrank/error.hpp>
@@ -17,7 +16,7 @@
 #include "engine/parts/run_query.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/plan/devices.hpp"
-#include "engine/query/bind/unknown_columns.hpp"
+#include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
 
 // The path of a query is: bind, plan, run.

@@ -12,6 +12,7 @@
 #include "engine/column_traits.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/device_values.hpp"
+#include "engine/runtime/stored_values.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 #include "engine/text.hpp"
 
@@ -33,25 +34,13 @@ bool load_bool(const ColumnData& data, std::int64_t row) {
 }
 
 std::int64_t load_index(const ColumnData& data, std::int64_t row) {
-  switch (data.index_type) {
-    case Type::int8: return load<std::int8_t>(data, row);
-    case Type::int16: return load<std::int16_t>(data, row);
-    case Type::int32: return load<std::int32_t>(data, row);
-    case Type::int64: return load<std::int64_t>(data, row);
-    case Type::uint8: return load<std::uint8_t>(data, row);
-    case Type::uint16: return load<std::uint16_t>(data, row);
-    case Type::uint32: return load<std::uint32_t>(data, row);
-    case Type::uint64: return static_cast<std::int64_t>(load<std::uint64_t>(data, row));
-    default: throw std::logic_error("a dictionary column has indices of type " + to_string(data.index_type));
-  }
-}
-
-template <class Offset>
-std::string_view slice(const void* characters, const Offset* offsets, std::int64_t row) {
-  const auto length = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
-  // An empty string may stand in a column without characters at all.
-  if (length == 0) return {};
-  return {static_cast<const char*>(characters) + offsets[row], length};
+  return exec::with_stored_type(data.index_type, [&]<class T>(T) -> std::int64_t {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<std::int64_t>(load<T>(data, row));
+    } else {
+      throw std::logic_error("a dictionary column has indices of type " + to_string(data.index_type));
+    }
+  });
 }
 
 Value from_unsigned(std::uint64_t value) {
@@ -110,8 +99,8 @@ struct PackedStrings {
 
 std::string_view ColumnData::string_at(std::int64_t row) const {
   switch (layout) {
-    case Layout::utf8: return slice(values, offsets32, row);
-    case Layout::large_utf8: return slice(values, offsets64, row);
+    case Layout::utf8: return exec::slice(values, offsets32, row);
+    case Layout::large_utf8: return exec::slice(values, offsets64, row);
     case Layout::views: return load<std::string_view>(*this, row);
     case Layout::dictionary: return dictionary->string_at(load_index(*this, row));
     case Layout::plain:

@@ -1,5 +1,6 @@
 #include "engine/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -26,6 +27,36 @@ std::string format_number(float value) { return shortest(value); }
 }  // namespace skyrank
 
 namespace skyrank::query {
+
+std::string in_small_letters(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), to_lower);
+  return result;
+}
+
+std::string in_capitals(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), to_upper);
+  return result;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, to_lower, to_lower);
+}
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view one) { return equal_ignoring_case(one, word); });
+}
+
+std::string unquoted(std::string_view inner, char quote) {
+  std::string result;
+  result.reserve(inner.size());
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    result += inner[i];
+    if (inner[i] == quote) ++i;
+  }
+  return result;
+}
 
 std::string listed(const std::vector<std::string>& names) {
   std::string list;

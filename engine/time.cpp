@@ -1,36 +1,31 @@
 #include "engine/time.hpp"
 
-#include <array>
 #include <charconv>
+#include <chrono>
 #include <limits>
+
+#include "engine/text.hpp"
 
 namespace skyrank {
 namespace {
 
 constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
-// Days from and to the civil calendar: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years begin in
-// March inside, so that the leap day comes last; an era is 400 years.
+// The calendar repeats itself after an era, within which the standard library knows it.
 constexpr std::int64_t kDaysPerEra = 146'097;
-constexpr std::int64_t kEpochShift = 719'468;  // 0000-03-01 to 1970-01-01
+constexpr std::int64_t kYearsPerEra = 400;
 
-std::int64_t days_from_civil(const CivilDay& civil) {
-  const std::int64_t year = civil.year - (civil.month <= 2 ? 1 : 0);
-  const std::int64_t era = floor_divide(year, 400);
-  const std::int64_t year_of_era = year - era * 400;
-  const std::int64_t day_of_year = (153 * (civil.month + (civil.month > 2 ? -3 : 9)) + 2) / 5 + civil.day - 1;
-  const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * kDaysPerEra + day_of_era - kEpochShift;
+/// Days since 1970; nothing where there is no such day.
+std::optional<std::int64_t> days_from_civil(std::int64_t year, int month, int day) {
+  const std::int64_t era = floor_divide(year, kYearsPerEra);
+  const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year - era * kYearsPerEra)),
+                                          std::chrono::month(static_cast<unsigned>(month)),
+                                          std::chrono::day(static_cast<unsigned>(day)));
+  if (!civil.ok()) return std::nullopt;
+  return era * kDaysPerEra + std::chrono::sys_days(civil).time_since_epoch().count();
 }
 
-int days_in_month(std::int64_t year, int month) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using query::is_digit;
 
 // Eats text from the front.
 class Scanner {
@@ -82,10 +77,9 @@ std::optional<std::int64_t> scan_day(Scanner& scanner) {
   const auto year = scan_year(scanner);
   if (!year || !scanner.accept('-')) return std::nullopt;
   const auto month = scanner.pair(12);
-  if (!month || *month == 0 || !scanner.accept('-')) return std::nullopt;
-  const auto day = scanner.pair(days_in_month(*year, *month));
-  if (!day || *day == 0) return std::nullopt;
-  return days_from_civil({*year, *month, *day});
+  if (!month || !scanner.accept('-')) return std::nullopt;
+  const auto day = scanner.pair(31);
+  return day ? days_from_civil(*year, *month, *day) : std::nullopt;
 }
 
 struct TimeOfDay {
@@ -148,16 +142,10 @@ std::size_t fraction_digits(TimeUnit unit) { return 3 * static_cast<std::size_t>
 }  // namespace
 
 CivilDay civil_from_days(std::int64_t days) {
-  days += kEpochShift;
   const std::int64_t era = floor_divide(days, kDaysPerEra);
-  const std::int64_t day_of_era = days - era * kDaysPerEra;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / (kDaysPerEra - 1)) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const int month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
-  return {era * 400 + year_of_era + (month <= 2 ? 1 : 0), month,
-          static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
+  const std::chrono::year_month_day civil(std::chrono::sys_days(std::chrono::days(days - era * kDaysPerEra)));
+  return {era * kYearsPerEra + static_cast<int>(civil.year()), static_cast<int>(static_cast<unsigned>(civil.month())),
+          static_cast<int>(static_cast<unsigned>(civil.day()))};
 }
 
 std::optional<Date> parse_date(std::string_view text) {
@@ -182,9 +170,7 @@ std::optional<Timestamp> parse_timestamp(std::string_view text) {
   }
   if (!scanner.done()) return std::nullopt;
   // 128 bits: the first ticks of int64 have a whole second below the range before their fraction is added.
-  __extension__ using Wide = __int128;
-  const Wide ticks =
-      (static_cast<Wide>(*days) * kSecondsPerDay + time.seconds) * ticks_per_second(time.unit) + time.fraction;
+  const Int128 ticks = (Int128{*days} * kSecondsPerDay + time.seconds) * ticks_per_second(time.unit) + time.fraction;
   using Limits = std::numeric_limits<std::int64_t>;
   if (ticks < Limits::min() || ticks > Limits::max()) return std::nullopt;
   return Timestamp{static_cast<std::int64_t>(ticks), time.unit};
@@ -193,11 +179,7 @@ std::optional<Timestamp> parse_timestamp(std::string_view text) {
 std::string format_date(Date date) { return format_day(date.days); }
 
 std::string format_timestamp(Timestamp timestamp) {
-  const std::int64_t scale = ticks_per_second(timestamp.unit);
-  const std::int64_t seconds = floor_divide(timestamp.ticks, scale);
-  const std::int64_t fraction = floor_modulo(timestamp.ticks, scale);
-  const std::int64_t days = floor_divide(seconds, kSecondsPerDay);
-  const std::int64_t second_of_day = floor_modulo(seconds, kSecondsPerDay);
+  const auto [days, second_of_day, fraction] = moment_of(timestamp);
   std::string text = format_day(days);
   text += ' ';
   append_padded(text, second_of_day / 3600, 2);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,9 +36,7 @@ CivilDay civil_from_days(std::int64_t days_since_1970);
 
 /// Returns 1 for Monday to 7 for Sunday, as ISO 8601 numbers them.
 constexpr std::int64_t weekday(std::int64_t days_since_1970) {
-  constexpr std::int64_t kThursday = 3;  // 1970-01-01, counted from Monday
-  const std::int64_t day = (days_since_1970 % 7 + kThursday) % 7;
-  return (day < 0 ? day + 7 : day) + 1;
+  return std::chrono::weekday(std::chrono::sys_days(std::chrono::days(days_since_1970 % 7))).iso_encoding();
 }
 
 /// Ticks in a second: 1, 1000, ...
@@ -52,5 +51,38 @@ constexpr std::int64_t ticks_per_second(TimeUnit unit) {
 }
 
 inline constexpr std::int64_t kSecondsPerDay = 86'400;
+
+/// Nanoseconds in a tick of a date (a day) or of a timestamp.
+constexpr std::int64_t nanoseconds_per_tick(DataType type) {
+  constexpr std::int64_t second = 1'000'000'000;
+  return type.type == Type::date ? kSecondsPerDay * second : second / ticks_per_second(type.unit);
+}
+
+/// Dates and timestamps as nanoseconds since 1970: comparable whatever their units.
+constexpr Int128 nanoseconds(std::int64_t ticks, DataType type) { return Int128{ticks} * nanoseconds_per_tick(type); }
+
+/// A point in time: days since 1970, the second of the day, and the ticks after it.
+struct Moment {
+  std::int64_t days = 0;
+  std::int64_t second_of_day = 0;
+  std::int64_t fraction = 0;
+};
+
+/// The first second of the first day of all may be no 64-bit integer, so nothing is multiplied back.
+constexpr Moment moment_of(Timestamp timestamp) {
+  const std::int64_t ticks_a_second = ticks_per_second(timestamp.unit);
+  Moment moment{.second_of_day = timestamp.ticks / ticks_a_second, .fraction = timestamp.ticks % ticks_a_second};
+  if (moment.fraction < 0) {
+    --moment.second_of_day;
+    moment.fraction += ticks_a_second;
+  }
+  moment.days = moment.second_of_day / kSecondsPerDay;
+  moment.second_of_day %= kSecondsPerDay;
+  if (moment.second_of_day < 0) {
+    --moment.days;
+    moment.second_of_day += kSecondsPerDay;
+  }
+  return moment;
+}
 
 }  // namespace skyrank

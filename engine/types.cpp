@@ -6,19 +6,15 @@
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
+// Texts of types and values.
 namespace skyrank {
 inline namespace v0 {
 namespace {
 
-const char* suffix(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::second: return "s";
-    case TimeUnit::millisecond: return "ms";
-    case TimeUnit::microsecond: return "us";
-    case TimeUnit::nanosecond: return "ns";
-  }
-  return "?";
-}
+constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
+constexpr const char* kNames[] = {"bool",    "int8",    "int16",  "int32",     "int64",   "uint8",
+                                  "uint16",  "uint32",  "uint64", "decimal",   "decimal", "float16",
+                                  "float32", "float64", "date",   "timestamp", "string"};
 
 struct Printer {
   std::string operator()(Null) const { return {}; }
@@ -35,26 +31,10 @@ struct Printer {
 }  // namespace
 
 std::string to_string(DataType type) {
-  switch (type.type) {
-    case Type::boolean: return "bool";
-    case Type::int8: return "int8";
-    case Type::int16: return "int16";
-    case Type::int32: return "int32";
-    case Type::int64: return "int64";
-    case Type::uint8: return "uint8";
-    case Type::uint16: return "uint16";
-    case Type::uint32: return "uint32";
-    case Type::uint64: return "uint64";
-    case Type::float16: return "float16";
-    case Type::float32: return "float32";
-    case Type::float64: return "float64";
-    case Type::date: return "date";
-    case Type::timestamp: return std::string("timestamp[") + suffix(type.unit) + "]";
-    case Type::decimal64:
-    case Type::decimal128: return "decimal(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
-    case Type::string: return "string";
-  }
-  return "?";
+  std::string name = kNames[static_cast<std::size_t>(type.type)];
+  if (type.type == Type::timestamp) name.append("[").append(kUnits[static_cast<std::size_t>(type.unit)]) += ']';
+  if (is_decimal(type.type)) name += "(" + std::to_string(type.precision) + "," + std::to_string(type.scale) + ")";
+  return name;
 }
 
 std::string to_string(const Value& value) { return std::visit(Printer{}, value); }

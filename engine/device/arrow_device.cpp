@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "engine/device/lend.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
 
+// Imports tables through the Arrow C device data interface:
 // https://arrow.apache.org/docs/format/CDeviceDataInterface.html
 namespace skyrank {
 namespace {
@@ -25,6 +25,7 @@ using arrow_checks::check_rows;
 using arrow_checks::decimal_of_format;
 using arrow_checks::fail;
 using arrow_checks::type_of_format;
+using arrow_checks::validity_of;
 using exec::Lender;
 
 /// Type of a format that kernels read as it lies; nothing for others.
@@ -49,23 +50,12 @@ UnsupportedColumn unsupported(const ArrowSchema& schema) {
           "column to the CPU"};
 }
 
-/// Validity of a buffer of bits on the GPU; without bits where no row is NULL.
-Validity validity_of(const ArrowArray& array, std::int64_t first, const std::string& what) {
-  if (array.null_count == 0) return {};
-  const auto* bits = static_cast<const std::uint8_t*>(array.buffers[0]);
-  if (bits == nullptr && array.null_count > 0) fail(what, "has NULLs but no validity bitmap");
-  return {bits, first};
-}
-
 /// A table's rows cannot be NULL as a whole.
-void check_rows_of_struct(const ArrowArray& array, const Lender& lender) {
+void check_rows_there(const ArrowArray& array, const Lender& lender) {
   const Validity validity = validity_of(array, array.offset, "struct");
   if (validity.bits == nullptr || array.length == 0) return;
   const std::vector<std::uint8_t> bytes = exec::fetch_bits(validity, array.length, "Arrow struct", lender);
-  const Validity valid{bytes.data(), validity.offset % 8};
-  for (std::int64_t row = 0; row < array.length; ++row) {
-    if (!valid(row)) fail("struct", "is NULL in row " + std::to_string(row) + "; a table's rows cannot be");
-  }
+  arrow_checks::check_rows_of_struct({bytes.data(), validity.offset % 8}, array.length);
 }
 
 Column lend_column(const ArrowArray& parent, const ArrowArray& array, const ArrowSchema& schema, DataType type,
@@ -97,7 +87,7 @@ Table lend_batch(const std::shared_ptr<Owned<ArrowArray>>& array, const ArrowSch
   Lender lender{.ordinal = ordinal, .owner = array};
   // The struct points at the event, so that a producer can have it in memory of its own.
   if (sync_event != nullptr) lender.ready = kernels::cuda::ReadyPoint::at_event(*static_cast<void**>(sync_event));
-  check_rows_of_struct(batch, lender);
+  check_rows_there(batch, lender);
   std::vector<Column> columns;
   std::vector<UnsupportedColumn> left_out;
   for (std::int64_t i = 0; i < batch.n_children; ++i) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,27 +26,12 @@ namespace {
 using kernels::Stored;
 using kernels::cuda::DeviceArray;
 
+/// By type: decimals and timestamps are stored as int64, dates as int32; strings are not stored by themselves.
 Stored stored_form(Type type) {
-  switch (type) {
-    case Type::boolean: return Stored::truth_bytes;
-    case Type::int8: return Stored::int8;
-    case Type::int16: return Stored::int16;
-    case Type::int32:
-    case Type::date: return Stored::int32;
-    case Type::uint8: return Stored::uint8;
-    case Type::uint16: return Stored::uint16;
-    case Type::uint32: return Stored::uint32;
-    case Type::uint64: return Stored::uint64;
-    case Type::float16: return Stored::float16;
-    case Type::float32: return Stored::float32;
-    case Type::float64: return Stored::float64;
-    case Type::int64:
-    case Type::decimal64:
-    case Type::decimal128:
-    case Type::timestamp:
-    case Type::string: break;
-  }
-  return Stored::int64;
+  using enum Stored;
+  constexpr Stored kForms[] = {truth_bytes, int8,  int16,   int32,   int64,   uint8, uint16, uint32, uint64,
+                               int64,       int64, float16, float32, float64, int32, int64,  int64};
+  return kForms[static_cast<std::size_t>(type)];
 }
 
 Stored stored_form(const ColumnData& column) {
@@ -170,41 +154,25 @@ std::shared_ptr<void> ResidentColumn::copy_values() const {
   return {lent_, const_cast<void*>(values.first)};  // kernels only read it
 }
 
-namespace {
-
-void add_columns(const query::BoundNode& node, std::set<int>& columns) {
-  if (node.op == query::Op::column) columns.insert(node.column);
-  for (const query::BoundPtr& child : node.children) add_columns(*child, columns);
-}
-
-void add_columns(const query::BoundPreference& preference, std::set<int>& columns) {
-  if (preference.expression.root) add_columns(*preference.expression.root, columns);
-  for (const query::BoundPreference& child : preference.children) add_columns(child, columns);
-}
-
-}  // namespace
-
 std::vector<int> columns_of_keys(const query::BoundQuery& query) {
-  std::set<int> columns;
-  if (query.condition) add_columns(*query.condition->root, columns);
-  if (query.group) return {columns.begin(), columns.end()};  // what follows reads the table of groups
-  if (query.preference) add_columns(*query.preference, columns);
-  for (const query::BoundRankTerm& term : query.ranking) add_columns(*term.expression.root, columns);
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  if (query.condition) columns.add(*query.condition);
+  if (query.group) return columns.ascending();  // what follows reads the table of groups
+  if (query.preference) columns.add(*query.preference);
+  for (const query::BoundRankTerm& term : query.ranking) columns.add(term.expression);
+  return columns.ascending();
 }
 
 std::vector<int> columns_of(const std::vector<const query::BoundExpression*>& expressions) {
-  std::set<int> columns;
-  for (const query::BoundExpression* expression : expressions) add_columns(*expression->root, columns);
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  for (const query::BoundExpression* expression : expressions) columns.add(*expression);
+  return columns.ascending();
 }
 
 std::vector<int> columns_of_groups(const query::BoundGroup& group) {
-  std::set<int> columns(group.columns.begin(), group.columns.end());
-  for (const query::BoundAggregate& aggregate : group.aggregates) {
-    if (aggregate.argument) add_columns(*aggregate.argument->root, columns);
-  }
-  return {columns.begin(), columns.end()};
+  query::ColumnSet columns;
+  columns.add(group);
+  return columns.ascending();
 }
 
 std::shared_ptr<ResidentColumn> pinned_here(const ColumnData& column) {

@@ -15,7 +15,7 @@
 #include "engine/expression/patterns.hpp"
 #include "engine/placeholder_column.hpp"
 #include "engine/query/ast.hpp"
-#include "engine/query/bind/schema_places.hpp"
+#include "engine/query/bind/binding.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/check.hpp"
 #include "engine/row_error.hpp"

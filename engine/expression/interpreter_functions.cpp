@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 #include "engine/expression/interpreter.hpp"
-#include "engine/expression/like.hpp"
 #include "engine/expression/numeric.hpp"
+#include "engine/text.hpp"
 #include "engine/time.hpp"
 
 // Functions of times and texts.
@@ -13,22 +14,6 @@ namespace skyrank::exec {
 using query::Op;
 
 namespace {
-
-/// A point in time: days since 1970 and the second of the day.
-struct Moment {
-  std::int64_t days = 0;
-  std::int64_t second_of_day = 0;
-};
-
-Moment moment_of(std::int64_t ticks, DataType type) {
-  if (type.type == Type::date) return {ticks, 0};
-  const std::int64_t ticks_a_second = ticks_per_second(type.unit);
-  const std::int64_t seconds = ticks / ticks_a_second - (ticks % ticks_a_second < 0 ? 1 : 0);
-  // The first second of the first day of all may be no 64-bit integer, so nothing is multiplied back.
-  const std::int64_t rest = seconds % kSecondsPerDay;
-  if (rest < 0) return {seconds / kSecondsPerDay - 1, rest + kSecondsPerDay};
-  return {seconds / kSecondsPerDay, rest};
-}
 
 std::int64_t part_of(Op part, Moment moment) {
   constexpr std::int64_t kSecondsPerHour = 3600;
@@ -44,8 +29,50 @@ std::int64_t part_of(Op part, Moment moment) {
   }
 }
 
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-char upper_case(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+/// The place of the character after that at `place`.
+std::size_t after_character(std::string_view text, std::size_t place) {
+  ++place;
+  while (place < text.size() && query::continues_character(text[place])) ++place;
+  return place;
+}
+
+/// Returns true if a text matches a pattern of SQL's LIKE: `%` stands for any characters, `_` for one character (a code
+/// point of UTF-8), and a backslash makes the character after it stand for itself. Case matters.
+bool is_like(std::string_view text, std::string_view pattern) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  std::size_t t = 0;
+  std::size_t p = 0;
+  std::size_t after_percent = kNone;  // where the pattern goes on after the last `%`
+  std::size_t retry = 0;              // the first character of the text that this `%` does not stand for
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '%') {
+      after_percent = ++p;
+      retry = t;
+      continue;
+    }
+    if (p < pattern.size() && pattern[p] == '_') {
+      t = after_character(text, t);
+      ++p;
+      continue;
+    }
+    const std::size_t literal = p + 1 < pattern.size() && pattern[p] == '\\' ? p + 1 : p;
+    if (literal < pattern.size() && pattern[literal] == text[t]) {
+      ++t;
+      p = literal + 1;
+      continue;
+    }
+    if (after_percent == kNone) return false;
+    retry = after_character(text, retry);
+    t = retry;
+    p = after_percent;
+  }
+  return pattern.find_first_not_of('%', p) == kNone;
+}
+
+/// The number of characters (code points) of a text in UTF-8.
+std::int64_t count_characters(std::string_view text) {
+  return std::ranges::count_if(text, std::not_fn(query::continues_character));
+}
 
 bool is_present(const Vec& vec, std::int64_t i) { return vec.valid == nullptr || vec.valid[i] != 0; }
 
@@ -56,7 +83,10 @@ Vec Interpreter::date_part(const Operation& operation, Vec in) {
   Vec out = fresh(Type::int64);
   const auto* ticks = in.as<std::int64_t>();
   auto* values = out.values.as<std::int64_t>();
-  for (std::int64_t i = 0; i < size_; ++i) values[i] = part_of(operation.op, moment_of(ticks[i], in.type));
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const bool is_date = in.type.type == Type::date;
+    values[i] = part_of(operation.op, is_date ? Moment{.days = ticks[i]} : moment_of({ticks[i], in.type.unit}));
+  }
   take_validity(out, in);
   return out;
 }
@@ -84,7 +114,8 @@ Vec Interpreter::change_case(const Operation& operation, Vec in) {
     values[i] = {};
     if (!is_present(in, i)) continue;
     values[i] = std::string_view(next, texts[i].size());
-    next = std::transform(texts[i].begin(), texts[i].end(), next, operation.op == Op::lower ? lower_case : upper_case);
+    next = std::transform(texts[i].begin(), texts[i].end(), next,
+                          operation.op == Op::lower ? query::to_lower : query::to_upper);
   }
   take_validity(out, in);
   return out;

@@ -92,6 +92,6 @@ inline bool is_null_literal(const Operation& operation) {
   return is_literal(operation) && std::holds_alternative<Null>(operation.constant->value);
 }
 
-inline bool is_comparison(query::Op op) { return op >= query::Op::equal && op <= query::Op::greater_equal; }
+using query::is_comparison;
 
 }  // namespace skyrank::exec

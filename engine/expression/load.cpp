@@ -1,6 +1,5 @@
 #include "engine/expression/load.hpp"
 
-#include <algorithm>
 #include <bit>
 
 namespace skyrank::exec {
@@ -39,14 +38,6 @@ const std::string_view* fill_strings(std::int64_t size, const std::uint8_t* vali
     out[i] = valid == nullptr || valid[i] != 0 ? get(i) : std::string_view();
   }
   return out;
-}
-
-template <class Offset>
-std::string_view slice(const void* characters, const Offset* offsets, std::int64_t row) {
-  const auto length = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
-  // An empty string may stand in a column without characters at all.
-  if (length == 0) return {};
-  return {static_cast<const char*>(characters) + offsets[row], length};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/expression/evaluate.hpp"
+#include "engine/runtime/stored_values.hpp"
 
 // Stored values of a block of rows as contiguous arrays: in place if they are contiguous, else gathered into scratch
 // memory. `scratch` has room for kBlockRows values; the block is rows[begin], ..., rows[begin + size - 1].
@@ -45,31 +46,5 @@ const std::int64_t* load_indices(const ColumnData& column, const Rows& rows, std
 /// One byte a row, 0 = NULL; null when the block has no NULL.
 const std::uint8_t* load_validity(const ColumnData& column, const Rows& rows, std::int64_t begin, std::int64_t size,
                                   std::uint8_t* scratch);
-
-/// Calls `f(T{})` with the C++ type that stores a fixed-width `type`: uint8 for booleans, int32 for dates, int64 for
-/// timestamps and decimal64, Int128 for decimal128, Float16 for float16.
-template <class F>
-decltype(auto) with_stored_type(Type type, F&& f) {
-  switch (type) {
-    case Type::boolean:
-    case Type::uint8: return f(std::uint8_t{});
-    case Type::int8: return f(std::int8_t{});
-    case Type::int16: return f(std::int16_t{});
-    case Type::int32:
-    case Type::date: return f(std::int32_t{});
-    case Type::uint16: return f(std::uint16_t{});
-    case Type::uint32: return f(std::uint32_t{});
-    case Type::uint64: return f(std::uint64_t{});
-    case Type::float16: return f(Float16{});
-    case Type::float32: return f(float{});
-    case Type::float64: return f(double{});
-    case Type::decimal128: return f(Int128{});
-    case Type::int64:
-    case Type::decimal64:
-    case Type::timestamp:
-    case Type::string: break;
-  }
-  return f(std::int64_t{});
-}
 
 }  // namespace skyrank::exec

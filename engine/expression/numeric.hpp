@@ -45,15 +45,6 @@ std::partial_ordering order(double a, Integer b) {
   return 0 <=> order(b, a);
 }
 
-/// Nanoseconds in a tick of a date (a day) or of a timestamp.
-constexpr std::int64_t nanoseconds_per_tick(DataType type) {
-  constexpr std::int64_t second = 1'000'000'000;
-  return type.type == Type::date ? kSecondsPerDay * second : second / ticks_per_second(type.unit);
-}
-
-/// Dates and timestamps as nanoseconds since 1970: comparable whatever their units.
-constexpr int128 nanoseconds(std::int64_t ticks, DataType type) { return int128{ticks} * nanoseconds_per_tick(type); }
-
 /// `value` in `type` (an evaluation type; decimals take its scale) when it holds exactly this value; nothing otherwise,
 /// and nothing for kinds that do not compare. NULL stays NULL.
 std::optional<Value> convert_exactly(const Value& value, DataType type);

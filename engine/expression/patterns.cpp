@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <variant>
 
-#include "engine/decimal.hpp"
+#include "engine/query/values.hpp"
 
 namespace skyrank::exec {
 
@@ -70,17 +69,6 @@ class SumMatcher {
   std::vector<WeightedColumn> terms_;
 };
 
-/// The other comparison that says the same with its operands exchanged.
-Op exchanged(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater;
-    case Op::less_equal: return Op::greater_equal;
-    case Op::greater: return Op::less;
-    case Op::greater_equal: return Op::less_equal;
-    default: return op;
-  }
-}
-
 }  // namespace
 
 std::vector<WeightedColumn> weighted_columns(const Ir& ir, const Table& table) {
@@ -97,7 +85,7 @@ std::optional<ColumnTest> column_test(const Ir& ir, const Operation& condition) 
   if (is_comparison(condition.op)) {
     const bool turned = is_literal(ir.operand(condition, 0));
     test.column = &ir.operand(condition, turned ? 1 : 0);
-    test.op = turned ? exchanged(condition.op) : condition.op;
+    test.op = turned ? query::exchanged(condition.op) : condition.op;
     test.lower = test.upper = &ir.operand(condition, turned ? 0 : 1);
   } else if (condition.op == Op::between) {
     test.column = &ir.operand(condition, 0);
@@ -117,13 +105,7 @@ std::optional<ColumnTest> column_test(const Ir& ir, const Operation& condition) 
 }
 
 std::optional<double> literal_number(const Operation& literal) {
-  if (!is_literal(literal)) return std::nullopt;
-  const Value& value = literal.constant->value;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<Decimal>(&value)) return to_double(*number);
-  return std::nullopt;
+  return is_literal(literal) ? query::double_of(literal.constant->value) : std::nullopt;
 }
 
 bool never_fails(const Ir& ir) {

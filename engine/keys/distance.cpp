@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/decimal.hpp"
+#include "engine/query/values.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -36,11 +37,6 @@ End end_of_time(std::int64_t ticks, DataType from, DataType to) {
   return {floor, floor * tick == time, 0, time};
 }
 
-bool is_infinite(const Value& value) {
-  const auto* number = std::get_if<double>(&value);
-  return number != nullptr && std::isinf(*number);
-}
-
 /// Far beyond all decimals.
 End far_end(bool negative) {
   const int128 far = power_of_ten(kMaxDigits128 - 1) * 15;
@@ -65,12 +61,10 @@ End end_of_decimal(Decimal value, int scale) {
   return {floor, rest == 0, 0, 0, tail};
 }
 
-/// A number on the line of multiples of 10^-scale. Floats are those that no decimal of 38 digits holds.
+/// A number on the line of multiples of 10^-scale. Floats that no decimal of 38 digits holds are far away.
 End end_among_decimals(const Value& value, int scale) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return end_of_decimal({*i, 0}, scale);
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return end_of_decimal({*u, 0}, scale);
-  if (const auto* d = std::get_if<double>(&value)) return far_end(*d < 0);
-  return end_of_decimal(std::get<Decimal>(value), scale);
+  if (const auto decimal = query::decimal_of(value)) return end_of_decimal(*decimal, scale);
+  return far_end(std::get<double>(value) < 0);
 }
 
 End end_of(const Value& value, DataType type) {
@@ -115,15 +109,9 @@ std::strong_ordering compare_gaps(const End& from, const End& to, DataType type)
 
 }  // namespace
 
-double number_of(const Value& end) {
-  if (const auto* i = std::get_if<std::int64_t>(&end)) return static_cast<double>(*i);
-  if (const auto* u = std::get_if<std::uint64_t>(&end)) return static_cast<double>(*u);
-  return std::get<double>(end);
-}
-
 WideRange wide_range(const Value& from, const Value& to, DataType type, int128 lowest, int128 highest) {
   // Every value is infinitely far from a range that holds nothing but an infinity.
-  if (from == to && is_infinite(from)) return {};
+  if (from == to && query::is_infinite(from)) return {};
   const End lower = end_of(from, type);
   const End upper = end_of(to, type);
   WideRange range;

@@ -12,9 +12,6 @@
 // between integers is given by the integers next to it, and by which of the two gaps is smaller.
 namespace skyrank::exec {
 
-/// Returns the double nearest to an end of a range, which is a number.
-double number_of(const Value& end);
-
 /// A range on the line where a column's values are the integers.
 struct WideRange {
   int128 below = 0;        ///< highest integer under the range, if any_below

@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "engine/decimal.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/sql_words.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
@@ -38,6 +37,44 @@ constexpr std::array<std::string_view, 6> kPseudoColumns = {"row", "level", "sco
 // How tightly a node binds; an operand that binds less tightly than its place asks for is put in parentheses.
 enum Level : int { kOr = 1, kAnd, kNot, kPredicate, kSum, kProduct, kUnary, kPrimary };
 
+struct OpInfo {
+  std::string_view spelling;
+  Level level;
+};
+
+// The operations before the functions, by their places in Op.
+constexpr std::array kOps = {
+    OpInfo{"literal", kPrimary},
+    OpInfo{"column", kPrimary},
+    OpInfo{"-", kUnary},
+    OpInfo{"+", kSum},
+    OpInfo{"-", kSum},
+    OpInfo{"*", kProduct},
+    OpInfo{"/", kProduct},
+    OpInfo{"%", kProduct},
+    OpInfo{"=", kPredicate},
+    OpInfo{"!=", kPredicate},
+    OpInfo{"<", kPredicate},
+    OpInfo{"<=", kPredicate},
+    OpInfo{">", kPredicate},
+    OpInfo{">=", kPredicate},
+    OpInfo{"and", kAnd},
+    OpInfo{"or", kOr},
+    OpInfo{"not", kNot},
+    OpInfo{"in", kPredicate},
+    OpInfo{"between", kPredicate},
+    OpInfo{"is null", kPredicate},
+    OpInfo{"like", kPredicate},
+};
+static_assert(kOps.size() == static_cast<std::size_t>(kFunctions.front().op));
+static_assert(kOps.size() + kFunctions.size() == static_cast<std::size_t>(Op::case_when));
+
+OpInfo info_of(Op op) {
+  const auto place = static_cast<std::size_t>(op);
+  if (place < kOps.size()) return kOps[place];
+  return {op == Op::case_when ? "case" : kFunctions[place - kOps.size()].name, kPrimary};
+}
+
 bool is_negative_number(const Value& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return *i < 0;
   if (const auto* d = std::get_if<double>(&value)) return std::signbit(*d);
@@ -46,29 +83,7 @@ bool is_negative_number(const Value& value) {
 }
 
 Level level_of(const Node& node) {
-  switch (node.op) {
-    case Op::logical_or: return kOr;
-    case Op::logical_and: return kAnd;
-    case Op::logical_not: return kNot;
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
-    case Op::in:
-    case Op::between:
-    case Op::like:
-    case Op::is_null: return kPredicate;
-    case Op::add:
-    case Op::subtract: return kSum;
-    case Op::multiply:
-    case Op::divide:
-    case Op::modulo: return kProduct;
-    case Op::negate: return kUnary;
-    case Op::literal: return is_negative_number(node.value) ? kUnary : kPrimary;
-    default: return kPrimary;
-  }
+  return node.op == Op::literal && is_negative_number(node.value) ? kUnary : info_of(node.op).level;
 }
 
 std::string between_quotes(std::string_view text, char quote) {
@@ -81,12 +96,8 @@ std::string between_quotes(std::string_view text, char quote) {
 }
 
 bool is_plain_name(std::string_view name) {
-  const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); }) &&
-         std::none_of(kReservedWords.begin(), kReservedWords.end(),
-                      [&](std::string_view word) { return equal_ignoring_case(name, word); });
+  return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, is_name_character) &&
+         !is_one_of(name, kReservedWords);
 }
 
 // A float is told from an integer by its point or exponent.
@@ -106,12 +117,6 @@ struct LiteralText {
   std::string operator()(const std::string& value) const { return between_quotes(value, '\''); }
   std::string operator()(Decimal value) const { return format_decimal(value) + (value.scale == 0 ? ".0" : ""); }
 };
-
-std::string in_capitals(std::string_view words) {
-  std::string result(words);
-  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return result;
-}
 
 class Printer {
  public:
@@ -231,11 +236,6 @@ std::span<const FunctionInfo> functions() { return kFunctions; }
 
 std::span<const std::string_view> reserved_words() { return kReservedWords; }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 Location place_of(const Node& node, const Location& origin) {
   return node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
 }
@@ -263,52 +263,16 @@ std::string to_sql_text(const Node& node, bool as_operand) {
   return std::move(printer).text();
 }
 
-std::string_view spelling(Op op) {
-  switch (op) {
-    case Op::literal: return "literal";
-    case Op::column: return "column";
-    case Op::negate:
-    case Op::subtract: return "-";
-    case Op::add: return "+";
-    case Op::multiply: return "*";
-    case Op::divide: return "/";
-    case Op::modulo: return "%";
-    case Op::equal: return "=";
-    case Op::not_equal: return "!=";
-    case Op::less: return "<";
-    case Op::less_equal: return "<=";
-    case Op::greater: return ">";
-    case Op::greater_equal: return ">=";
-    case Op::logical_and: return "and";
-    case Op::logical_or: return "or";
-    case Op::logical_not: return "not";
-    case Op::in: return "in";
-    case Op::between: return "between";
-    case Op::is_null: return "is null";
-    case Op::like: return "like";
-    case Op::abs: return "abs";
-    case Op::min: return "min";
-    case Op::max: return "max";
-    case Op::sqrt: return "sqrt";
-    case Op::log: return "log";
-    case Op::exp: return "exp";
-    case Op::floor: return "floor";
-    case Op::ceil: return "ceil";
-    case Op::round: return "round";
-    case Op::coalesce: return "coalesce";
-    case Op::year: return "year";
-    case Op::month: return "month";
-    case Op::day: return "day";
-    case Op::hour: return "hour";
-    case Op::minute: return "minute";
-    case Op::second: return "second";
-    case Op::weekday: return "weekday";
-    case Op::length: return "length";
-    case Op::lower: return "lower";
-    case Op::upper: return "upper";
-    case Op::case_when: return "case";
+std::string_view spelling(Op op) { return info_of(op).spelling; }
+
+Op exchanged(Op comparison) {
+  switch (comparison) {
+    case Op::less: return Op::greater;
+    case Op::less_equal: return Op::greater_equal;
+    case Op::greater: return Op::less;
+    case Op::greater_equal: return Op::less_equal;
+    default: return comparison;
   }
-  return "";
 }
 
 }  // namespace skyrank::query

@@ -108,6 +108,26 @@ std::string to_sql_text(const Node& node, bool as_operand = false);
 
 /// "+", "and", "is null", "abs", ... for messages.
 std::string_view spelling(Op op);
+/// Returns true for +, -, *, / and % of two operands.
+constexpr bool is_arithmetic(Op op) { return op >= Op::add && op <= Op::modulo; }
+/// Returns true for year, month, ..., weekday.
+constexpr bool is_time_part(Op op) { return op >= Op::year && op <= Op::weekday; }
+/// Returns true for =, !=, <, <=, > and >=.
+constexpr bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
+/// The comparison that says the same with its operands exchanged: `<` for `>`, and so on.
+Op exchanged(Op comparison);
+
+/// A function of the expression language and the number of arguments it takes.
+struct FunctionInfo {
+  std::string_view name;
+  Op op;
+  std::size_t min_arguments;
+  std::size_t max_arguments;  ///< 0: any number
+};
+std::span<const FunctionInfo> functions();
+
+/// Words that name no column unless they stand in backquotes: "and", "between", ...
+std::span<const std::string_view> reserved_words();
 
 /// Nesting of parentheses, functions and prefix operators that the parser accepts, and height of the trees it builds
 /// (`a + b + c` has height 3): both bound the recursion of everything that walks an expression. Preferences nest as

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,8 +127,6 @@ struct Schema {
     std::shared_ptr<const exec::Categories> order = nullptr;  ///< strings rank by it; null: by their bytes
   };
   std::vector<Field> fields;
-
-  std::optional<int> find(std::string_view name) const;
 };
 
 Schema schema_of(const Table& table);
@@ -139,6 +138,22 @@ BoundQuery bind(const Query& query, const Schema& schema);
 /// Binds one expression.
 BoundExpression bind_expression(const Expression& expression, const Schema& schema);
 
+/// The columns that some bound parts of a query read.
+class ColumnSet {
+ public:
+  void add(const BoundExpression& expression) { add(*expression.root); }
+  void add(const BoundPreference& preference);
+  void add(const BoundGroup& group);
+  void add(const std::vector<int>& columns) { columns_.insert(columns.begin(), columns.end()); }
+
+  std::vector<int> ascending() const { return {columns_.begin(), columns_.end()}; }
+
+ private:
+  void add(const BoundNode& node);
+
+  std::set<int> columns_;
+};
+
 /// Columns of the input that a query reads, ascending.
 std::vector<int> columns_read(const BoundQuery& query);
 
@@ -147,6 +162,9 @@ BoundQuery over_columns_read(const BoundQuery& query);
 
 /// The same by name and before binding, in the table's order; names that are no columns are ignored.
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
+
+/// Returns true if a query reads a column of its input that is none of `table_columns`.
+bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns);
 
 /// BindError, at the place of the name, where a query names one of `columns`.
 void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns);

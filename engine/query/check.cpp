@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
@@ -22,7 +23,7 @@ bool is_nan(const Value& value) {
 
 void check_target(Kind kind, std::string_view part, const Value& value) {
   if (is_nan(value) || std::holds_alternative<Null>(value) || std::holds_alternative<bool>(value)) {
-    throw QueryError(in_quotes(spelling(kind)) + " needs a number, a date or a timestamp as its " + in_quotes(part) +
+    throw QueryError(in_quotes(word_for(kind)) + " needs a number, a date or a timestamp as its " + in_quotes(part) +
                      ", not " + (is_nan(value) ? "NaN" : spelled(value)));
   }
 }
@@ -92,23 +93,8 @@ std::size_t dimensions(const Preference& preference, int depth) {
 
 }  // namespace
 
-std::string_view spelling(Kind kind) {
-  switch (kind) {
-    case Kind::low: return "low";
-    case Kind::high: return "high";
-    case Kind::around: return "around";
-    case Kind::between: return "between";
-    case Kind::in: return "in";
-    case Kind::where: return "where";
-    case Kind::pareto: return "pareto";
-    case Kind::prior: return "prior";
-    case Kind::inverse: return "inverse";
-  }
-  return "";
-}
-
 void check_node(const Preference& preference) {
-  const std::string word = in_quotes(spelling(preference.kind));
+  const std::string word = in_quotes(word_for(preference.kind));
   if (preference.is_term()) {
     if (!preference.expression) throw QueryError(word + " needs an expression");
     if (preference.kind == Kind::around) check_target(preference.kind, "target", preference.target);
@@ -141,7 +127,7 @@ Preference combined(std::vector<Preference> preferences) {
 
 const Expression& ranked_expression(const Preference& preference) {
   if (preference.kind != Kind::low && preference.kind != Kind::high) {
-    throw QueryError("'rank_by' takes 'low' and 'high', not " + in_quotes(spelling(preference.kind)));
+    throw QueryError("'rank_by' takes 'low' and 'high', not " + in_quotes(word_for(preference.kind)));
   }
   check_node(preference);
   return *preference.expression;
@@ -153,10 +139,7 @@ std::string output_name(const Expression& expression) {
 }
 
 void check_query_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  };
+  const auto allowed = [](char c) { return is_name_character(c) || c == '-' || c == '.'; };
   if (name.empty()) throw QueryError("a query's name is empty");
   // A file name has at most 255 bytes; the rest is for the extension and for the name of an unfinished file.
   constexpr std::size_t kMaxName = 200;

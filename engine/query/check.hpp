@@ -9,9 +9,6 @@
 // Rules that the builder and the YAML reader share. QueryError, without a place unless said otherwise.
 namespace skyrank::query {
 
-/// The word for a preference: "low", "pareto", ...
-std::string_view spelling(Preference::Kind kind);
-
 /// Checks one preference without its children's insides: it has the parts its kind needs, ranges are not upside down,
 /// sets are not empty and no value comes twice.
 void check_node(const Preference& preference);

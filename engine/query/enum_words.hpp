@@ -33,6 +33,12 @@ struct EnumWords<Aggregate::Function> {
   static constexpr std::array<std::string_view, 5> kAll = {"count", "sum", "min", "max", "avg"};
 };
 
+template <>
+struct EnumWords<Preference::Kind> {
+  static constexpr std::array<std::string_view, 9> kAll = {"low",   "high",   "around", "between", "in",
+                                                           "where", "pareto", "prior",  "inverse"};
+};
+
 /// Returns the word for a value.
 template <class Enum>
 constexpr std::string_view word_for(Enum value) {

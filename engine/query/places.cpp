@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/text.hpp"
+
 namespace skyrank::query {
 namespace {
 
 constexpr std::size_t kStride = 64;
-
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Places::Places(std::string_view text, Location origin) : text_(text), origin_(st
 // asks for: places begin where characters do.
 Places::Place Places::step(Place place, std::size_t offset) const {
   if (text_[offset] == '\n') return {place.line + 1, 1};
-  return {place.line, place.column + (begins_character(text_[offset]) ? 1 : 0)};
+  return {place.line, place.column + (continues_character(text_[offset]) ? 0 : 1)};
 }
 
 Location Places::at(std::size_t offset) const {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/query/functions.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -35,16 +35,6 @@ std::size_t end_of_quoted(std::string_view text, std::size_t offset) {
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return equal_ignoring_case(w, word); });
-}
-
-std::string in_capitals(std::string_view word) {
-  std::string result(word);
-  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return result;
-}
-
 constexpr std::array<std::string_view, 8> kForeignWords = {"join",   "having", "union",   "intersect",
                                                            "except", "window", "qualify", "lateral"};
 constexpr std::array<std::string_view, 7> kOtherStatements = {"insert", "update", "delete", "create",
@@ -65,10 +55,7 @@ std::string foreign_at(std::string_view before, std::string_view word, std::stri
 
 }  // namespace
 
-bool is_word_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+bool is_word_character(char c) { return is_name_character(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 std::span<const std::string_view> sql_clause_words() { return std::span(kWords).first(kClauseWords); }
 

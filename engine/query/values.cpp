@@ -1,7 +1,6 @@
 #include "engine/query/values.hpp"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,52 +13,31 @@
 namespace skyrank::query {
 namespace {
 
-// Holds every int64, uint64 and double exactly.
-using Exact = long double;
-static_assert(std::numeric_limits<Exact>::digits >= 64);
-
-std::optional<Decimal> as_decimal(const Value& value) {
+std::optional<Decimal> exact_decimal_of(const Value& value) {
   if (const auto* decimal = std::get_if<Decimal>(&value)) return *decimal;
   if (const auto* i = std::get_if<std::int64_t>(&value)) return Decimal{*i, 0};
   if (const auto* u = std::get_if<std::uint64_t>(&value)) return Decimal{*u, 0};
   return std::nullopt;
 }
 
-// The order of a decimal and another number; nothing for other values.
-std::optional<std::partial_ordering> compare_decimals(const Value& a, const Value& b) {
-  if (!std::holds_alternative<Decimal>(a) && !std::holds_alternative<Decimal>(b)) return std::nullopt;
-  const std::optional<Decimal> x = as_decimal(a);
-  const std::optional<Decimal> y = as_decimal(b);
-  if (x && y) return order(*x, *y);
+// The order of two numbers; nothing for other values.
+std::optional<std::partial_ordering> compare_numbers(const Value& a, const Value& b) {
+  const std::optional<Decimal> x = exact_decimal_of(a);
+  const std::optional<Decimal> y = exact_decimal_of(b);
   const auto* p = std::get_if<double>(&a);
   const auto* q = std::get_if<double>(&b);
+  if (x && y) return order(*x, *y);
   if (x && q != nullptr) return order(*x, *q);
   if (y && p != nullptr) return 0 <=> order(*y, *p);
-  return std::nullopt;
+  return p != nullptr && q != nullptr ? std::optional(*p <=> *q) : std::nullopt;
 }
 
-std::optional<Exact> as_number(const Value& value) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<Exact>(*i);
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<Exact>(*u);
-  if (const auto* d = std::get_if<double>(&value)) return static_cast<Exact>(*d);
-  return std::nullopt;
-}
-
-// Whole seconds, rounded down, and the rest in nanoseconds.
-using Instant = std::pair<std::int64_t, std::int64_t>;
-
-std::optional<Instant> as_instant(const Value& value) {
-  if (const auto* date = std::get_if<Date>(&value)) return Instant(date->days * kSecondsPerDay, 0);
+// Nanoseconds since 1970.
+std::optional<Int128> as_instant(const Value& value) {
+  if (const auto* date = std::get_if<Date>(&value)) return nanoseconds(date->days, Type::date);
   const auto* timestamp = std::get_if<Timestamp>(&value);
   if (timestamp == nullptr) return std::nullopt;
-  const std::int64_t scale = ticks_per_second(timestamp->unit);
-  std::int64_t seconds = timestamp->ticks / scale;
-  std::int64_t rest = timestamp->ticks % scale;
-  if (rest < 0) {
-    --seconds;
-    rest += scale;
-  }
-  return Instant(seconds, rest * (ticks_per_second(TimeUnit::nanosecond) / scale));
+  return nanoseconds(timestamp->ticks, {Type::timestamp, timestamp->unit});
 }
 
 }  // namespace
@@ -78,9 +56,24 @@ Value normalized(Value value) {
   return value;
 }
 
+std::optional<Decimal> decimal_of(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr ? shortest_decimal(*number) : exact_decimal_of(value);
+}
+
+std::optional<double> double_of(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  const std::optional<Decimal> decimal = exact_decimal_of(value);
+  return decimal ? std::optional(to_double(*decimal)) : std::nullopt;
+}
+
+bool is_infinite(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr && std::isinf(*number);
+}
+
 std::partial_ordering compare(const Value& a, const Value& b) {
-  if (const auto result = compare_decimals(a, b)) return *result;
-  if (const auto x = as_number(a), y = as_number(b); x && y) return *x <=> *y;
+  if (const auto result = compare_numbers(a, b)) return *result;
   if (const auto x = as_instant(a), y = as_instant(b); x && y) return *x <=> *y;
   const auto* s = std::get_if<std::string>(&a);
   const auto* t = std::get_if<std::string>(&b);

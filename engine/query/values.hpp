@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,12 @@ Value float_if_it_tells(Decimal decimal);
 
 /// The same value in its one representation: integers are int64 unless only uint64 holds them, decimals as above.
 Value normalized(Value value);
+
+/// The decimal that a number says: a float64 by its shortest text. Nothing where there is none, and for other values.
+std::optional<Decimal> decimal_of(const Value& value);
+/// The float64 nearest to a number; nothing for other values.
+std::optional<double> double_of(const Value& value);
+bool is_infinite(const Value& value);
 
 /// The order of two values that a query's author wrote. Numbers of different types compare exactly, timestamps of
 /// different units too, a date as its midnight UTC; unordered: everything else, and NaN.

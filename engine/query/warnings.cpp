@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "engine/query/ast.hpp"
+#include "engine/query/expressions.hpp"
 #include "engine/query/left_out_columns.hpp"
 #include "engine/query/locations.hpp"
 
+// Finds what a query may say but hardly means.
 namespace skyrank {
 inline namespace v0 {
 namespace {
@@ -18,36 +20,19 @@ using query::place_of;
 
 bool is_null(const NodePtr& node) { return node->op == Op::literal && std::holds_alternative<Null>(node->value); }
 
-bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
+std::string comparison_with_null(const Node& node) {
+  const Node& value = *node.children[is_null(node.children[0]) ? 1 : 0];
+  const std::string test = node.op == Op::not_equal ? " is not null" : " is null";
+  return "'" + to_text(node) + "' is NULL for every row, never true; to find NULLs write '" + to_text(value) + test +
+         "'";
+}
 
-class Collector {
- public:
-  void add(const Expression& expression) { visit(query::root_of(expression), expression.location()); }
-
-  void add(const Preference& preference) {
-    if (preference.expression) add(*preference.expression);
-    for (const Preference& child : preference.children) add(child);
+void add_warnings(const Node& node, const Location& origin, std::vector<Warning>& warnings) {
+  if (query::is_comparison(node.op) && std::any_of(node.children.begin(), node.children.end(), is_null)) {
+    warnings.push_back({comparison_with_null(node), place_of(node, origin)});
   }
-
-  std::vector<Warning> warnings() && { return std::move(warnings_); }
-
- private:
-  void visit(const Node& node, const Location& origin) {
-    if (is_comparison(node.op) && std::any_of(node.children.begin(), node.children.end(), is_null)) {
-      warnings_.push_back({comparison_with_null(node), place_of(node, origin)});
-    }
-    for (const NodePtr& child : node.children) visit(*child, origin);
-  }
-
-  static std::string comparison_with_null(const Node& node) {
-    const Node& value = *node.children[is_null(node.children[0]) ? 1 : 0];
-    const std::string test = node.op == Op::not_equal ? " is not null" : " is null";
-    return "'" + to_text(node) + "' is NULL for every row, never true; to find NULLs write '" + to_text(value) + test +
-           "'";
-  }
-
-  std::vector<Warning> warnings_;
-};
+  for (const NodePtr& child : node.children) add_warnings(*child, origin, warnings);
+}
 
 }  // namespace
 
@@ -57,15 +42,14 @@ std::string to_string(const Warning& warning) {
 }
 
 std::vector<Warning> warnings_of(const Query& query) {
-  Collector found;
-  if (query.where()) found.add(*query.where());
-  for (const Aggregate& aggregate : query.aggregate()) {
-    if (aggregate.argument) found.add(*aggregate.argument);
-  }
-  if (query.prefer()) found.add(*query.prefer());
-  for (const RankTerm& term : query.rank_by()) found.add(term.expression);
-  for (const SelectItem& item : query.select()) found.add(item.expression);
-  return std::move(found).warnings();
+  std::vector<Warning> warnings;
+  const auto look = [&](const Expression& expression) {
+    add_warnings(query::root_of(expression), expression.location(), warnings);
+  };
+  if (query.where()) look(*query.where());
+  query::for_each_argument(query, look);
+  query::for_each_of_answer(query, look);
+  return warnings;
 }
 
 std::vector<Warning> warnings_of(const Query& query, const Table& table) {

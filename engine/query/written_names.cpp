@@ -1,21 +1,17 @@
 #include "engine/query/written_names.hpp"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
 #include <skyrank/error.hpp>
 
 #include "engine/query/check.hpp"
+#include "engine/query/expressions.hpp"
+#include "engine/query/sql_words.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
-
-bool is_word_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 /// Returns true for "a +" and "(a" where the parser misses something at the end, but not for "50%".
 bool is_cut_short(std::string_view text, const QueryError& error, const PlaceFunction& place) {
@@ -75,20 +71,16 @@ bool is_written(const Expression& expression) {
   return root_of(expression).op != Op::column && !root_of(expression).written.empty();
 }
 
-bool is_written(const Preference& preference) {
-  return (preference.expression && is_written(*preference.expression)) ||
-         std::ranges::any_of(preference.children, [](const Preference& child) { return is_written(child); });
-}
-
 /// Returns true if a text of the query may be a name.
 bool is_written(const Query& query) {
-  const auto of_key = [](const GroupKey& key) { return is_written(key.expression); };
-  return (query.where() && is_written(*query.where())) || std::ranges::any_of(query.group_by(), of_key) ||
-         std::ranges::any_of(query.partition_by(), of_key) || (query.prefer() && is_written(*query.prefer())) ||
-         std::ranges::any_of(query.aggregate(),
-                             [](const Aggregate& a) { return a.argument && is_written(*a.argument); }) ||
-         std::ranges::any_of(query.rank_by(), [](const RankTerm& term) { return is_written(term.expression); }) ||
-         std::ranges::any_of(query.select(), [](const SelectItem& item) { return is_written(item.expression); });
+  bool found = false;
+  const auto look = [&](const Expression& expression) { found = found || is_written(expression); };
+  if (query.where()) look(*query.where());
+  for (const GroupKey& key : query.group_by()) look(key.expression);
+  for (const GroupKey& key : query.partition_by()) look(key.expression);
+  for_each_argument(query, look);
+  for_each_of_answer(query, look);
+  return found;
 }
 
 /// Replaces the keys over the table by f(keys).
@@ -121,7 +113,9 @@ Names name_first(Query& query, Names names, bool& changed) {
   return later;
 }
 
-void name_later(Query& query, Names& names) {
+/// Names all clauses but the keys.
+void name_clauses(Query& query, const Names& columns, bool& changed) {
+  Names names = name_first(query, columns, changed);
   if (query.prefer()) query.prefer(names.of(*query.prefer()));
   std::vector<RankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) ranking.emplace_back(names.of(term.expression), term.high);
@@ -131,17 +125,22 @@ void name_later(Query& query, Names& names) {
   if (!items.empty()) query.select(std::move(items));
 }
 
-/// Names all clauses but the keys.
-void name_clauses(Query& query, const Names& columns, bool& changed) {
-  Names names = name_first(query, columns, changed);
-  name_later(query, names);
-}
-
 std::vector<std::string> columns_of_table(const Table& table) {
   std::vector<std::string> names;
   for (const Column& column : table.columns()) names.push_back(column.name());
   for (const UnsupportedColumn& column : table.unsupported()) names.push_back(column.name);
   return names;
+}
+
+/// Returns what name(query, names, changed) makes of a query; nothing where it changes nothing.
+template <class Name>
+std::optional<Query> renamed(const Query& query, const std::vector<std::string>& columns, const Name& name) {
+  if (!is_written(query)) return std::nullopt;
+  Query named = query;
+  bool changed = false;
+  Names names(columns, changed);
+  name(named, names, changed);
+  return changed ? std::optional(std::move(named)) : std::nullopt;
 }
 
 }  // namespace
@@ -169,13 +168,10 @@ NodePtr parse_name_or_expression(std::string_view text, const PlaceFunction& pla
 }
 
 std::optional<Query> with_written_names(const Query& query, const std::vector<std::string>& columns) {
-  if (!is_written(query)) return std::nullopt;
-  Query named = query;
-  bool changed = false;
-  Names names(columns, changed);
-  name_keys(named, [&](const std::vector<GroupKey>& keys) { return names.of(keys); });
-  name_clauses(named, names, changed);
-  return changed ? std::optional(std::move(named)) : std::nullopt;
+  return renamed(query, columns, [](Query& named, Names& names, bool& changed) {
+    name_keys(named, [&](const std::vector<GroupKey>& keys) { return names.of(keys); });
+    name_clauses(named, names, changed);
+  });
 }
 
 std::optional<Query> with_written_names(const Query& query, const Table& table) {
@@ -184,25 +180,19 @@ std::optional<Query> with_written_names(const Query& query, const Table& table) 
 }
 
 Query with_written_keys(const Query& query, const Table& table) {
-  if (!is_written(query)) return query;
-  Query named = query;
-  bool changed = false;
-  Names names(columns_of_table(table), changed);
-  name_keys(named, [&](std::vector<GroupKey> keys) {
-    for (GroupKey& key : keys) {
-      if (key.name == output_name(key.expression)) key = GroupKey(names.of(key.expression));
-    }
-    return keys;
-  });
-  return changed ? named : query;
+  const auto name = [](Query& named, Names& names, bool& /*changed*/) {
+    name_keys(named, [&](std::vector<GroupKey> keys) {
+      for (GroupKey& key : keys) {
+        if (key.name == output_name(key.expression)) key = GroupKey(names.of(key.expression));
+      }
+      return keys;
+    });
+  };
+  return renamed(query, columns_of_table(table), name).value_or(query);
 }
 
 Query with_written_clauses(const Query& query, const Table& table) {
-  if (!is_written(query)) return query;
-  Query named = query;
-  bool changed = false;
-  name_clauses(named, Names(columns_of_table(table), changed), changed);
-  return changed ? named : query;
+  return renamed(query, columns_of_table(table), name_clauses).value_or(query);
 }
 
 }  // namespace skyrank::query

@@ -1,13 +1,13 @@
-#include "engine/expression/lowering/column_tests.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "engine/expression/lowering/passes.hpp"
 #include "kernels/common/value_range.hpp"
 
+// Fuses a load and a comparison with constants into one step: the constants become bounds in the column's own type.
 namespace skyrank::exec::lowering {
 
 using kernels::narrowed;

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/expression/lowering/instruction_selection.hpp"
-#include "engine/expression/lowering/peephole.hpp"
-#include "engine/expression/lowering/register_allocation.hpp"
+#include "engine/expression/lowering/passes.hpp"
 
 namespace skyrank::exec {
 

@@ -1,11 +1,9 @@
-#include "engine/expression/lowering/instruction_selection.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "engine/expression/lowering/column_tests.hpp"
+#include "engine/expression/lowering/passes.hpp"
 
 // Selects steps for the instructions of an expression in postfix order. A stack holds the operands that have no step
 // yet, constants and columns, so that a step loads them itself. At each place the longest pattern is taken: a range

@@ -1,7 +1,8 @@
-#include "engine/expression/lowering/peephole.hpp"
-
 #include <algorithm>
 
+#include "engine/expression/lowering/passes.hpp"
+
+// Joins the steps that square a float32 column and add the square, so that a distance takes one step a column.
 namespace skyrank::exec::lowering {
 namespace {
 

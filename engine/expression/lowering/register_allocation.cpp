@@ -1,10 +1,11 @@
-#include "engine/expression/lowering/register_allocation.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "engine/expression/lowering/passes.hpp"
+
+// Assigns registers and slots to intermediate values in one pass over the operations, which come in postfix order.
 namespace skyrank::exec::lowering {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "engine/keys/device_keys.hpp"
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
+#include "engine/query/values.hpp"
 #include "engine/runtime/device_values.hpp"
 
 // Makes keys on the device. Each kind of term has a function that turns it into a recipe for the kernels, with the
@@ -129,8 +130,8 @@ std::optional<Keys> distance_keys(const DeviceSource& source, const Value& from,
   KeyRecipe recipe;
   if (kernels::is_float(source.column.stored)) {
     recipe.kind = KeyRecipe::Kind::float_distance;
-    recipe.from = number_of(from);
-    recipe.to = number_of(to);
+    recipe.from = *query::double_of(from);
+    recipe.to = *query::double_of(to);
     return float_keys<std::uint64_t>(source, recipe, order);
   }
   const IntegerRange range = value_range(source);

@@ -1,13 +1,11 @@
-#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "engine/query/bind/bind_preference.hpp"
-#include "engine/query/bind/missing_first.hpp"
-#include "engine/query/bind/schema_places.hpp"
-#include "engine/query/bound.hpp"
+#include "engine/column_traits.hpp"
+#include "engine/query/bind/binding.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/text.hpp"
@@ -17,11 +15,7 @@
 namespace skyrank::query {
 namespace {
 
-std::string listed(const Schema& schema) {
-  std::string list;
-  for (const Schema::Field& field : schema.fields) list += (list.empty() ? "" : ", ") + field.name;
-  return list;
-}
+std::string listed(const Schema& schema) { return join(schema.fields, std::mem_fn(&Schema::Field::name)); }
 
 // Binds the expressions of one stage of a query: those before group_by see the input's columns, those after it the
 // groups' columns.
@@ -29,7 +23,7 @@ class Scope {
  public:
   Scope(const Schema& schema, const Schema& input) : schema_(schema), places_(schema), input_(input) {}
 
-  const Schema& schema() const { return schema_; }
+  bool has(std::string_view name) const { return places_.find(name).has_value(); }
 
   BoundExpression bind(const Expression& expression) const {
     explain_unknown(root_of(expression), expression.location());
@@ -38,9 +32,8 @@ class Scope {
 
   BoundExpression bind_condition(const Expression& expression) const {
     BoundExpression bound = bind(expression);
-    if (bound.type.type == Type::boolean) return bound;
-    throw BindError("'where' needs a condition, not " + bound.text + " (" + to_string(bound.type) + ")",
-                    bound.location);
+    check_condition(bound);
+    return bound;
   }
 
   std::vector<int> bind_columns(const std::vector<GroupKey>& keys) const {
@@ -75,7 +68,7 @@ class Scope {
 
   const Schema& schema_;
   const SchemaPlaces places_;
-  const Schema& input_;
+  const SchemaPlaces input_;
 };
 
 DataType aggregate_type(Aggregate::Function function, const std::optional<BoundExpression>& argument) {
@@ -171,10 +164,10 @@ BoundOutput bind_output(const SelectItem& item, const Query& query, const BoundQ
 }
 
 // `row` and every column; `row()` where a column bears the name `row`.
-std::vector<SelectItem> default_selection(const Schema& schema) {
+std::vector<SelectItem> default_selection(const Schema& schema, const Scope& scope) {
   std::vector<SelectItem> items;
-  const std::string row = schema.find("row") ? "row()" : "row";
-  if (!schema.find(row)) items.push_back({row, Expression(row)});
+  const std::string row = scope.has("row") ? "row()" : "row";
+  if (!scope.has(row)) items.push_back({row, Expression(row)});
   for (const Schema::Field& field : schema.fields) items.push_back({field.name, Expression::column(field.name)});
   return items;
 }
@@ -207,12 +200,19 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.path = query.using_path();
   bound.path_locations = path_locations_of(query);
 
-  const auto items = query.select().empty() ? default_selection(answer_schema) : query.select();
+  const auto items = query.select().empty() ? default_selection(answer_schema, answer) : query.select();
   for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, query, bound, answer));
   return bound;
 }
 
 }  // namespace
+
+Schema schema_of(const Table& table) {
+  Schema schema;
+  for (const Column& column : table.columns())
+    schema.fields.push_back({column.name(), column.type(), exec::order_of(column.data())});
+  return schema;
+}
 
 BoundQuery bind(const Query& query, const Schema& schema) {
   query.validate();

@@ -9,14 +9,31 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
-#include "engine/query/bind/ordered.hpp"
-#include "engine/query/bind/schema_places.hpp"
-#include "engine/query/bound.hpp"
+#include "engine/query/bind/binding.hpp"
+#include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
 // Names and types of one expression. NULL has no type of its own, nor has a choice among NULLs: they are bound
 // provisionally and take the type their context wants.
 namespace skyrank::query {
+
+BoundPtr make_literal(Value value, DataType type) {
+  auto node = std::make_shared<BoundNode>();
+  node->op = Op::literal;
+  node->type = type;
+  node->value = std::move(value);
+  return node;
+}
+
+BoundPtr make_node(Op op, DataType type, std::vector<BoundPtr> children, bool negated) {
+  auto node = std::make_shared<BoundNode>();
+  node->op = op;
+  node->type = type;
+  node->negated = negated;
+  node->children = std::move(children);
+  return node;
+}
+
 namespace {
 
 DataType evaluation_type(DataType stored) {
@@ -41,14 +58,6 @@ DataType type_of_value(const Value& value) {
   return std::visit(Visitor{}, value);
 }
 
-BoundPtr make_literal(Value value, DataType type) {
-  auto node = std::make_shared<BoundNode>();
-  node->op = Op::literal;
-  node->type = type;
-  node->value = std::move(value);
-  return node;
-}
-
 /// Returns true for "sqr(price)", a text that is meant as an expression.
 bool is_call(std::string_view text) {
   const std::size_t name = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
@@ -64,15 +73,6 @@ BoundPtr bind_literal(const Value& value) {
   node->type = Type::float64;
   node->value = to_double(*decimal);
   node->written = *decimal;
-  return node;
-}
-
-BoundPtr make_node(Op op, DataType type, std::vector<BoundPtr> children, bool negated = false) {
-  auto node = std::make_shared<BoundNode>();
-  node->op = op;
-  node->type = type;
-  node->negated = negated;
-  node->children = std::move(children);
   return node;
 }
 
@@ -104,11 +104,7 @@ int digits_of(Decimal value) {
 /// The decimal that a literal says; nothing for other nodes, and for numbers that no decimal holds.
 std::optional<Decimal> decimal_of_literal(const BoundNode& node) {
   if (node.op != Op::literal) return std::nullopt;
-  if (node.written) return node.written;
-  if (const auto* i = std::get_if<std::int64_t>(&node.value)) return Decimal{*i, 0};
-  if (const auto* u = std::get_if<std::uint64_t>(&node.value)) return Decimal{*u, 0};
-  if (const auto* d = std::get_if<double>(&node.value)) return shortest_decimal(*d);
-  return std::nullopt;
+  return node.written ? node.written : decimal_of(node.value);
 }
 
 /// Gives `type` to a node without a type. A non-negative integer literal becomes unsigned if `type` is, and a number
@@ -222,28 +218,15 @@ class Binder {
 
  private:
   [[noreturn]] void fail(const Node& node, const std::string& message) const {
-    Location place = origin_;
-    if (node.line > 0) {
-      place.line = node.line;
-      place.column = node.column;
-    }
-    throw BindError(message, place);
+    throw BindError(message, place_of(node, origin_));
   }
 
   BoundPtr combine(const Node& node, std::vector<BoundPtr> operands) {
+    if (is_arithmetic(node.op)) return bind_arithmetic(node, std::move(operands));
+    if (is_comparison(node.op)) return bind_comparison(node, std::move(operands));
+    if (is_time_part(node.op)) return bind_date_part(node, std::move(operands));
     switch (node.op) {
       case Op::negate: return bind_negate(node, std::move(operands));
-      case Op::add:
-      case Op::subtract:
-      case Op::multiply:
-      case Op::divide:
-      case Op::modulo: return bind_arithmetic(node, std::move(operands));
-      case Op::equal:
-      case Op::not_equal:
-      case Op::less:
-      case Op::less_equal:
-      case Op::greater:
-      case Op::greater_equal:
       case Op::in:
       case Op::between: return bind_comparison(node, std::move(operands));
       case Op::logical_and:
@@ -260,20 +243,12 @@ class Binder {
       case Op::min:
       case Op::max:
       case Op::coalesce: return bind_choice(node, std::move(operands));
-      case Op::year:
-      case Op::month:
-      case Op::day:
-      case Op::hour:
-      case Op::minute:
-      case Op::second:
-      case Op::weekday: return bind_date_part(node, std::move(operands));
       case Op::length:
       case Op::lower:
       case Op::upper: return bind_text_function(node, std::move(operands));
       case Op::like: return bind_like(node, std::move(operands));
       case Op::case_when: return bind_case(node, std::move(operands));
-      case Op::literal:
-      case Op::column: break;  // have no operands to combine
+      default: break;  // literals and columns have no operands to combine
     }
     fail(node, "unexpected " + in_quotes(spelling(node.op)));
   }
@@ -281,7 +256,7 @@ class Binder {
   std::vector<BoundPtr> bind_children(const Node& node) {
     std::vector<BoundPtr> bound;
     bound.reserve(node.children.size());
-    const bool compared = (node.op >= Op::equal && node.op <= Op::greater_equal) || node.op == Op::in;
+    const bool compared = is_comparison(node.op) || node.op == Op::in;
     for (const NodePtr& child : node.children) {
       bound.push_back(child->op == Op::column ? bind_column(*child, compared) : bind(*child));
     }
@@ -540,6 +515,12 @@ class Binder {
 };
 
 }  // namespace
+
+void check_condition(const BoundExpression& expression) {
+  if (expression.type.type == Type::boolean) return;
+  throw BindError("'where' needs a condition, not " + expression.text + " (" + to_string(expression.type) + ")",
+                  expression.location);
+}
 
 BoundExpression bind_expression(const Expression& expression, const Schema& schema) {
   return bind_expression(expression, SchemaPlaces(schema));

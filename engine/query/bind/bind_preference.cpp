@@ -1,5 +1,3 @@
-#include "engine/query/bind/bind_preference.hpp"
-
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,10 +8,14 @@
 #include <vector>
 
 #include "engine/decimal.hpp"
+#include "engine/query/bind/binding.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 #include "engine/time.hpp"
 
+// Types and normal form of a preference.
 namespace skyrank::query {
 namespace {
 
@@ -35,22 +37,17 @@ Value integral_if_possible(double value) {
 }
 
 std::optional<Value> to_number(const Value& value, bool integers) {
-  if (const auto* d = std::get_if<Decimal>(&value)) return to_number(to_double(*d), integers);
-  if (const auto* d = std::get_if<double>(&value)) return integers ? integral_if_possible(*d) : value;
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return integers ? value : Value(static_cast<double>(*i));
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return integers ? value : Value(static_cast<double>(*u));
-  return std::nullopt;
+  const std::optional<double> number = double_of(value);
+  if (!number || !integers) return number ? std::optional<Value>(*number) : std::nullopt;
+  const bool whole = std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::uint64_t>(value);
+  return whole ? value : integral_if_possible(*number);
 }
 
 // The decimal that a number says; a float that none does where it lies beyond all decimals, or is but to be found.
 std::optional<Value> to_decimal(const Value& value, Kind kind) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return Decimal{*i, 0};
-  if (const auto* u = std::get_if<std::uint64_t>(&value)) return Decimal{*u, 0};
-  if (std::holds_alternative<Decimal>(value)) return value;
+  if (const auto decimal = decimal_of(value)) return *decimal;
   const auto* number = std::get_if<double>(&value);
-  if (number == nullptr) return std::nullopt;
-  if (const auto decimal = shortest_decimal(*number)) return *decimal;
-  return kind == Kind::in || std::abs(*number) >= 1 ? std::optional(value) : std::nullopt;
+  return number != nullptr && (kind == Kind::in || std::abs(*number) >= 1) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<Value> to_date(const Value& value) {
@@ -61,14 +58,10 @@ std::optional<Value> to_date(const Value& value) {
 
 // In `unit` where that holds the instant, else as written.
 Timestamp in_unit(Timestamp timestamp, TimeUnit unit) {
-  const std::int64_t from = ticks_per_second(timestamp.unit);
-  const std::int64_t to = ticks_per_second(unit);
-  if (from >= to)
-    return timestamp.ticks % (from / to) == 0 ? Timestamp{timestamp.ticks / (from / to), unit} : timestamp;
-  const std::int64_t scale = to / from;
-  const std::int64_t limit = std::numeric_limits<std::int64_t>::max() / scale;
-  if (timestamp.ticks > limit || timestamp.ticks < -limit) return timestamp;
-  return {timestamp.ticks * scale, unit};
+  const Int128 time = nanoseconds(timestamp.ticks, {Type::timestamp, timestamp.unit});
+  const std::int64_t tick = nanoseconds_per_tick({Type::timestamp, unit});
+  const auto ticks = static_cast<std::int64_t>(time / tick);
+  return Int128{ticks} * tick == time ? Timestamp{ticks, unit} : timestamp;
 }
 
 std::optional<Value> to_timestamp(const Value& value, TimeUnit unit) {
@@ -102,17 +95,11 @@ std::string_view example_of(Type type) {
   return type == Type::boolean ? "true or false" : "a string";
 }
 
-bool is_infinite(const Value& value) {
-  const auto* number = std::get_if<double>(&value);
-  return number != nullptr && std::isinf(*number);
-}
-
 Value convert(const Value& value, const BoundExpression& expression, Kind kind) {
   if (auto result = converted(value, expression.type, kind)) return std::move(*result);
   throw BindError(
-      "'" + std::string(spelling(kind)) + "' compares " + described(expression) + " with " +
-          std::string(kind_of(value)) + ", " + spelled(value) + "; it needs " +
-          std::string(example_of(expression.type.type)) +
+      in_quotes(word_for(kind)) + " compares " + described(expression) + " with " + std::string(kind_of(value)) + ", " +
+          spelled(value) + "; it needs " + std::string(example_of(expression.type.type)) +
           (kind == Kind::between && is_infinite(value) ? "; a range without an end there leaves it out" : ""),
       expression.location);
 }
@@ -124,14 +111,9 @@ Value convert_end(const Value& value, const BoundExpression& expression, Kind ki
 
 void check_measurable(const BoundExpression& expression, Kind kind) {
   if (is_numeric(expression.type.type) || is_temporal(expression.type.type)) return;
-  throw BindError("'" + std::string(spelling(kind)) + "' needs a number, a date or a timestamp to measure distances, " +
-                      "not " + described(expression),
+  throw BindError(in_quotes(word_for(kind)) + " needs a number, a date or a timestamp to measure distances, " + "not " +
+                      described(expression),
                   expression.location);
-}
-
-void check_condition(const BoundExpression& expression) {
-  if (expression.type.type == Type::boolean) return;
-  throw BindError("'where' needs a condition, not " + described(expression), expression.location);
 }
 
 // Conversion may reveal what the text did not show: a range of dates upside down, one date written in two ways.
@@ -202,7 +184,27 @@ BoundPreference bind_node(const Preference& node, bool inverted, MissingFirst fi
   return only;
 }
 
+NodePtr made(Op op, std::vector<NodePtr> children, bool negated = false) {
+  Node node;
+  node.op = op;
+  node.negated = negated;
+  node.children = std::move(children);
+  return std::make_shared<const Node>(std::move(node));
+}
+
 }  // namespace
+
+MissingFirst missing_first(const Query& query) {
+  return {.nan = query.nan() == Missing::best, .nulls = query.nulls() == Missing::best};
+}
+
+Expression stands_first(const Expression& expression, MissingFirst first) {
+  const NodePtr value = std::make_shared<const Node>(root_of(expression));
+  const NodePtr is_nan = made(Op::not_equal, {value, value});  // NaN alone differs from itself
+  const NodePtr is_null = made(Op::is_null, {value}, !first.nulls);
+  return make_expression(made(first.nulls ? Op::logical_or : Op::logical_and, {is_null, is_nan}),
+                         expression.location());
+}
 
 BoundPreference bind_preference(const Preference& preference, MissingFirst first, const ExpressionBinder& bind) {
   return bind_node(preference, false, first, bind);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -7,127 +8,99 @@
 #include <utility>
 #include <vector>
 
-#include "engine/query/bind/unknown_columns.hpp"
 #include "engine/query/bound.hpp"
+#include "engine/query/expressions.hpp"
 #include "engine/query/locations.hpp"
 
-// The columns of the input that a query reads. The same walk over its expressions finds columns that cannot be read,
-// and names that the table lacks.
+// The columns of the input that a query reads, before and after binding. The same walks over its expressions find
+// columns that cannot be read and names that the table lacks, and give columns other places.
 namespace skyrank::query {
 namespace {
 
-// The columns of bound expressions.
-class Indices {
- public:
-  void add(const BoundNode& node) {
-    if (node.op == Op::column) indices_.insert(node.column);
-    for (const BoundPtr& child : node.children) add(*child);
-  }
-  void add(const BoundExpression& expression) { add(*expression.root); }
-  void add(const BoundPreference& preference) {
-    if (preference.expression.root) add(preference.expression);
-    for (const BoundPreference& child : preference.children) add(child);
-  }
-  void add(const std::vector<int>& columns) { indices_.insert(columns.begin(), columns.end()); }
+// Walks over what is bound call visit(expression), and visit(columns) for lists of columns.
+template <class Bound, class Visit>
+void visit_preference(Bound& preference, const Visit& visit) {
+  if (preference.expression.root) visit(preference.expression);
+  for (auto& child : preference.children) visit_preference(child, visit);
+}
 
-  std::vector<int> ascending() const { return {indices_.begin(), indices_.end()}; }
-
- private:
-  std::set<int> indices_;
-};
-
-void add_group(const BoundGroup& group, Indices& read) {
-  read.add(group.columns);
-  for (const BoundAggregate& aggregate : group.aggregates) {
-    if (aggregate.argument) read.add(*aggregate.argument);
+template <class Bound, class Visit>
+void visit_group(Bound& group, const Visit& visit) {
+  visit(group.columns);
+  for (auto& aggregate : group.aggregates) {
+    if (aggregate.argument) visit(*aggregate.argument);
   }
 }
 
-void add_answer(const BoundQuery& query, Indices& read) {
-  read.add(query.partition_columns);
-  if (query.preference) read.add(*query.preference);
-  for (const BoundRankTerm& term : query.ranking) read.add(term.expression);
-  for (const BoundOutput& output : query.outputs) {
-    if (output.kind == BoundOutput::Kind::expression) read.add(output.expression);
+// What is over the input, which of a query with groups is nothing behind these.
+template <class Bound, class Visit>
+void visit_input(Bound& query, const Visit& visit) {
+  if (query.condition) visit(*query.condition);
+  if (query.group) return visit_group(*query.group, visit);
+  visit(query.partition_columns);
+  if (query.preference) visit_preference(*query.preference, visit);
+  for (auto& term : query.ranking) visit(term.expression);
+  for (auto& output : query.outputs) {
+    if (output.expression.root) visit(output.expression);
   }
 }
 
-// The column names of expressions.
-class NamesRead {
+/// Gives columns their places among those that a query reads.
+class ColumnPlaces {
  public:
-  void add(const Node& node) {
-    if (node.op == Op::column) names_.insert(node.name);
-    for (const NodePtr& child : node.children) add(*child);
-  }
-  void add(const std::string& name) { names_.insert(name); }
+  explicit ColumnPlaces(std::vector<int> read) : read_(std::move(read)) {}
 
-  bool contains(const std::string& name) const { return names_.count(name) != 0; }
+  void operator()(std::vector<int>& columns) const {
+    for (int& column : columns) renumber(column);
+  }
+  void operator()(BoundExpression& expression) const {
+    renumber(expression.root);
+    renumber(expression.column);
+  }
 
  private:
-  std::set<std::string> names_;
+  void renumber(int& column) const {
+    if (column >= 0) column = static_cast<int>(std::ranges::lower_bound(read_, column) - read_.begin());
+  }
+  void renumber(BoundPtr& node) const {
+    auto copy = std::make_shared<BoundNode>(*node);
+    renumber(copy->column);
+    for (BoundPtr& child : copy->children) renumber(child);
+    node = std::move(copy);
+  }
+
+  std::vector<int> read_;  // ascending
 };
 
 using NameSet = std::unordered_set<std::string_view>;
-
-/// Expressions in the order in which a person reads them.
-class Expressions {
- public:
-  void add(const Expression& expression) { found_.push_back(&expression); }
-  void add(const std::vector<GroupKey>& keys) {
-    for (const GroupKey& key : keys) add(key.expression);
-  }
-  void add(const Preference& preference) {
-    if (preference.expression) add(*preference.expression);
-    for (const Preference& child : preference.children) add(child);
-  }
-
-  std::vector<const Expression*> found() && { return std::move(found_); }
-
- private:
-  std::vector<const Expression*> found_;
-};
 
 const std::vector<GroupKey>& keys_of_input(const Query& query) {
   return query.group_by().empty() ? query.partition_by() : query.group_by();
 }
 
-void add_aggregates(const Query& query, Expressions& read) {
-  for (const Aggregate& aggregate : query.aggregate()) {
-    if (aggregate.argument) read.add(*aggregate.argument);
-  }
-}
-
-void add_answer(const Query& query, Expressions& read) {
-  if (query.prefer()) read.add(*query.prefer());
-  for (const RankTerm& term : query.rank_by()) read.add(term.expression);
-  for (const SelectItem& item : query.select()) read.add(item.expression);
-}
-
 /// The condition and the keys: they see columns of the input alone.
-std::vector<const Expression*> first_expressions(const Query& query) {
-  Expressions read;
-  if (query.where()) read.add(*query.where());
-  read.add(keys_of_input(query));
-  return std::move(read).found();
+template <class F>
+void for_each_first(const Query& query, const F& f) {
+  if (query.where()) f(*query.where());
+  for (const GroupKey& key : keys_of_input(query)) f(key.expression);
 }
 
 /// The other expressions over columns of the input and of the keys. Those of a query with groups are over the groups
 /// from the preference on.
-std::vector<const Expression*> later_expressions(const Query& query) {
-  Expressions read;
-  if (query.group_by().empty()) {
-    add_answer(query, read);
-  } else {
-    add_aggregates(query, read);
-  }
-  return std::move(read).found();
+template <class F>
+void for_each_later(const Query& query, const F& f) {
+  return query.group_by().empty() ? for_each_of_answer(query, f) : for_each_argument(query, f);
 }
 
-std::vector<const Expression*> expressions_of_input(const Query& query) {
-  std::vector<const Expression*> all = first_expressions(query);
-  const std::vector<const Expression*> later = later_expressions(query);
-  all.insert(all.end(), later.begin(), later.end());
-  return all;
+template <class F>
+void for_each_of_input(const Query& query, const F& f) {
+  for_each_first(query, f);
+  for_each_later(query, f);
+}
+
+void add_names(const Node& node, std::set<std::string, std::less<>>& names) {
+  if (node.op == Op::column) names.insert(node.name);
+  for (const NodePtr& child : node.children) add_names(*child, names);
 }
 
 bool names_other_column(const Node& node, const NameSet& columns) {
@@ -150,22 +123,37 @@ const Node* find_column(const Node& node, const NameSet& columns) {
 
 }  // namespace
 
+void ColumnSet::add(const BoundNode& node) {
+  if (node.op == Op::column) columns_.insert(node.column);
+  for (const BoundPtr& child : node.children) add(*child);
+}
+
+void ColumnSet::add(const BoundPreference& preference) {
+  visit_preference(preference, [this](const BoundExpression& expression) { add(expression); });
+}
+
+void ColumnSet::add(const BoundGroup& group) {
+  visit_group(group, [this](const auto& read) { add(read); });
+}
+
 std::vector<int> columns_read(const BoundQuery& query) {
-  Indices read;
-  if (query.condition) read.add(*query.condition);
-  if (query.group) {
-    add_group(*query.group, read);
-  } else {
-    add_answer(query, read);
-  }
+  ColumnSet read;
+  visit_input(query, [&](const auto& part) { read.add(part); });
   return read.ascending();
+}
+
+BoundQuery over_columns_read(const BoundQuery& query) {
+  BoundQuery over = query;
+  visit_input(over, ColumnPlaces(columns_read(query)));
+  return over;
 }
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
   if (query.group_by().empty() && query.select().empty()) return table_columns;
-  NamesRead read;
-  for (const Expression* expression : expressions_of_input(query)) read.add(root_of(*expression));
-  for (const GroupKey& key : keys_of_input(query)) read.add(key.name);  // a column of that name is an error, to be seen
+  std::set<std::string, std::less<>> read;
+  for_each_of_input(query, [&](const Expression& expression) { add_names(root_of(expression), read); });
+  for (const GroupKey& key : keys_of_input(query))
+    read.insert(key.name);  // a column of that name is an error, to be seen
   std::vector<std::string> result;
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
                [&](const std::string& name) { return read.contains(name); });
@@ -173,29 +161,30 @@ std::vector<std::string> columns_read(const Query& query, const std::vector<std:
 }
 
 bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
-  const auto any_unknown = [](const std::vector<const Expression*>& expressions, const NameSet& columns) {
-    return std::ranges::any_of(
-        expressions, [&](const Expression* expression) { return names_other_column(root_of(*expression), columns); });
-  };
   NameSet names(table_columns.begin(), table_columns.end());
-  if (any_unknown(first_expressions(query), names)) return true;
+  bool unknown = false;
+  const auto look = [&](const Expression& expression) {
+    unknown = unknown || names_other_column(root_of(expression), names);
+  };
+  for_each_first(query, look);
   for (const GroupKey& key : keys_of_input(query)) names.insert(key.name);
-  return any_unknown(later_expressions(query), names);
+  for_each_later(query, look);
+  return unknown;
 }
 
 void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {
   if (columns.empty()) return;
   NameSet names;
   for (const UnsupportedColumn& column : columns) names.insert(column.name);
-  for (const Expression* expression : expressions_of_input(query)) {
-    const Node* node = find_column(root_of(*expression), names);
-    if (node == nullptr) continue;
+  for_each_of_input(query, [&](const Expression& expression) {
+    const Node* node = find_column(root_of(expression), names);
+    if (node == nullptr) return;
     const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
     const std::string why = column->reason.empty() ? "" : ": " + column->reason;
-    const Location place = place_of(*node, expression->location());
+    const Location place = place_of(*node, expression.location());
     throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
                     place.line > 0 ? place : location_of(query));
-  }
+  });
 }
 
 }  // namespace skyrank::query

@@ -1,34 +1,16 @@
-#include "engine/query/bind/ordered.hpp"
-
-#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "engine/column_traits.hpp"
+#include "engine/query/bind/binding.hpp"
 #include "engine/text.hpp"
 
+// Comparisons of columns whose categories have an order, as tests of their texts.
 namespace skyrank::query {
 namespace {
 
 using OrderPtr = std::shared_ptr<const exec::Categories>;
-
-BoundPtr made(Op op, DataType type, std::vector<BoundPtr> children, bool negated = false) {
-  auto node = std::make_shared<BoundNode>();
-  node->op = op;
-  node->type = type;
-  node->children = std::move(children);
-  node->negated = negated;
-  return node;
-}
-
-BoundPtr literal(Value value, DataType type) {
-  auto node = std::make_shared<BoundNode>();
-  node->type = type;
-  node->value = std::move(value);
-  return node;
-}
 
 OrderPtr order_of_node(const BoundNode& node, const Schema& schema) {
   if (node.op != Op::column) return nullptr;
@@ -70,19 +52,19 @@ class Ordered {
 
   /// Returns the place of an operand in the order, as a node.
   BoundPtr place_of(const BoundPtr& operand) const {
-    if (is_null_literal(*operand)) return literal(Null{}, Type::int64);
-    if (operand->op == Op::literal) return literal(static_cast<std::int64_t>(rank_of(*operand)), Type::int64);
+    if (is_null_literal(*operand)) return make_literal(Null{}, Type::int64);
+    if (operand->op == Op::literal) return make_literal(static_cast<std::int64_t>(rank_of(*operand)), Type::int64);
     if (order_of_node(*operand, schema_) == nullptr) {
       fail_("column " + in_quotes(name_) + " compares by the order of its categories, " + listed(*order_) +
             "; a text that may be none of them has no place in it");
     }
     std::vector<BoundPtr> branches;
     for (std::size_t rank = 0; rank < order_->texts().size(); ++rank) {
-      branches.push_back(made(Op::equal, Type::boolean, {operand, text(rank)}));
-      branches.push_back(literal(static_cast<std::int64_t>(rank), Type::int64));
+      branches.push_back(make_node(Op::equal, Type::boolean, {operand, text(rank)}));
+      branches.push_back(make_literal(static_cast<std::int64_t>(rank), Type::int64));
     }
-    if (branches.empty()) return literal(Null{}, Type::int64);
-    return made(Op::case_when, Type::int64, std::move(branches));
+    if (branches.empty()) return make_literal(Null{}, Type::int64);
+    return make_node(Op::case_when, Type::int64, std::move(branches));
   }
 
   /// Returns the test for the texts with places from `begin` to before `end`.
@@ -90,7 +72,7 @@ class Ordered {
     std::vector<BoundPtr> members = {column};
     const bool none = begin >= end;  // a test that is true for all texts, in the negative
     for (std::size_t rank = none ? 0 : begin; rank < (none ? size() : end); ++rank) members.push_back(text(rank));
-    return made(Op::in, Type::boolean, std::move(members), negated != none);
+    return make_node(Op::in, Type::boolean, std::move(members), negated != none);
   }
 
   std::size_t rank_of(const BoundNode& node) const {
@@ -109,23 +91,13 @@ class Ordered {
   std::size_t size() const { return order_->texts().size(); }
 
  private:
-  BoundPtr text(std::size_t rank) const { return literal(order_->texts()[rank], Type::string); }
+  BoundPtr text(std::size_t rank) const { return make_literal(order_->texts()[rank], Type::string); }
 
   const Schema& schema_;
   const FailComparison& fail_;
   OrderPtr order_;
   std::string name_;
 };
-
-/// `<` for `>`, and so on: the comparison with its operands in the other order.
-Op mirrored(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater;
-    case Op::less_equal: return Op::greater_equal;
-    case Op::greater: return Op::less;
-    default: return Op::less_equal;
-  }
-}
 
 BoundPtr compared_with(const Ordered& ordered, Op op, const BoundPtr& column, std::size_t rank) {
   switch (op) {
@@ -156,11 +128,11 @@ BoundPtr ordered_comparison(Op op, const std::vector<BoundPtr>& operands, bool n
   }
   if (op != Op::between && is_text(*second)) return compared_with(ordered, op, first, ordered.rank_of(*second));
   if (op != Op::between && is_text(*first)) {
-    return compared_with(ordered, mirrored(op), second, ordered.rank_of(*first));
+    return compared_with(ordered, exchanged(op), second, ordered.rank_of(*first));
   }
   std::vector<BoundPtr> places;
   for (const BoundPtr& operand : operands) places.push_back(ordered.place_of(operand));
-  return made(op, Type::boolean, std::move(places), negated);
+  return make_node(op, Type::boolean, std::move(places), negated);
 }
 
 }  // namespace skyrank::query

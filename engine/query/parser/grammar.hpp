@@ -3,25 +3,27 @@
 #include <tao/pegtl.hpp>
 
 #include "engine/query/parser/messages.hpp"
+#include "engine/query/parser/rules.hpp"
+#include "engine/query/parser/tree_builder.hpp"
 
-// The grammar of expressions. From loosest to tightest: or, and, not, one predicate (comparison, in, between, is null),
-// sum, product, minus sign, primary. No rule with an action is ever backtracked over: where alternatives share a
-// beginning, a rule without actions decides, and `if_must` commits.
+// The grammar of expressions, and what each rule does to the tree. From loosest to tightest: or, and, not, one
+// predicate (comparison, in, between, is null), sum, product, minus sign, primary. No rule with an effect is ever
+// backtracked over: where alternatives share a beginning, a rule without effects decides, and `if_must` commits.
 //
 // Grammar rules bear lower-case names, as PEGTL's own do.
 // NOLINTBEGIN(readability-identifier-naming)
 namespace skyrank::query::grammar {
 
-namespace peg = tao::pegtl;
+using namespace rules;
 
-struct spaces : peg::star<peg::space> {};
-template <class... Rules>
-struct token : peg::seq<Rules..., spaces> {};
-template <char... Characters>
-struct symbol : token<peg::string<Characters...>> {};
-struct word_end : peg::not_at<peg::identifier_other> {};
-template <char... Characters>
-struct word : token<peg::istring<Characters...>, word_end> {};
+/// An operation on the operands before it.
+template <Op op, std::size_t operands, bool negated, class Rule>
+struct operation : does<calls<&TreeBuilder::combine, op, operands, negated>, Rule> {};
+template <Op op, class Sign, class Operand>
+struct infix : operation<op, 2, false, peg::if_must<Sign, Operand>> {};
+/// An operation on one operand, which begins with its sign.
+template <Op op, class Sign, class Operand>
+struct prefix : does<calls_at<&TreeBuilder::combine_at, op, std::size_t{1}, false>, peg::if_must<Sign, Operand>> {};
 
 struct word_and : word<'a', 'n', 'd'> {};
 struct word_or : word<'o', 'r'> {};
@@ -44,60 +46,42 @@ struct reserved : peg::sor<word_and, word_or, word_not, word_in, word_between, w
 struct disjunction;
 struct negation;
 struct signed_value;
-struct nested : peg::seq<disjunction> {};                // one level deeper: inside brackets, arguments, case
-struct nested_negation : peg::seq<negation> {};          // after `not`
-struct nested_signed_value : peg::seq<signed_value> {};  // after `-`
+struct nested : does<nests, peg::seq<disjunction>> {};  // one level deeper: inside brackets, arguments, case
+struct nested_negation : does<nests, peg::seq<negation>> {};
+struct nested_signed_value : does<nests, peg::seq<signed_value>> {};
 
 // Primaries.
 struct digits : peg::plus<peg::digit> {};
 struct exponent : peg::seq<peg::one<'e', 'E'>, peg::opt<peg::one<'+', '-'>>, digits> {};
 struct fraction : peg::seq<peg::one<'.'>, peg::star<peg::digit>> {};
-struct number_text
-    : peg::seq<peg::sor<peg::seq<digits, peg::opt<fraction>>, peg::seq<peg::one<'.'>, digits>>, peg::opt<exponent>> {};
+struct mantissa : peg::sor<peg::seq<digits, peg::opt<fraction>>, peg::seq<peg::one<'.'>, digits>> {};
+struct number_text : does<calls_with_text<&TreeBuilder::push_number>, peg::seq<mantissa, peg::opt<exponent>>> {};
 struct number : token<number_text> {};
 
-struct string_text : peg::star<peg::sor<peg::two<'\''>, peg::not_one<'\''>>> {};
-struct string_open : peg::one<'\''> {};
-struct string_close : peg::one<'\''> {};
-struct string : token<peg::if_must<string_open, string_text, string_close>> {};
-
-// Rules of SQL statements, which ask the builder whether there is one.
-struct only_in_sql {
-  using rule_t = only_in_sql;
-  using subs_t = peg::empty_list;
-  template <peg::apply_mode, peg::rewind_mode, template <class...> class, template <class...> class, class Input,
-            class Builder>
-  static bool match(Input& /*in*/, Builder& builder) {
-    return builder.is_sql();
-  }
+// Texts in quotes, which stand twice inside: strings, and names of columns.
+template <char Quote>
+struct open_quote : does<calls_at<&TreeBuilder::begin_quoted>, peg::one<Quote>> {};
+template <char Quote>
+struct quoted_text
+    : does<calls_with_text<&TreeBuilder::push_quoted>, peg::star<peg::sor<peg::two<Quote>, peg::not_one<Quote>>>> {};
+template <char Quote>
+struct close_quote : peg::one<Quote> {
+  static constexpr bool kClosesQuote = true;
 };
-// A word that the statement reserves; consumes nothing.
-struct sql_word {
-  using rule_t = sql_word;
-  using subs_t = peg::empty_list;
-  template <peg::apply_mode, peg::rewind_mode, template <class...> class, template <class...> class, class Input,
-            class Builder>
-  static bool match(Input& in, Builder& builder) {
-    return builder.is_reserved_at(in.byte());
-  }
-};
-struct sql_name_text : peg::star<peg::sor<peg::two<'"'>, peg::not_one<'"'>>> {};
-struct sql_name_open : peg::one<'"'> {};
-struct sql_name_close : peg::one<'"'> {};
+template <char Quote>
+struct quoted : token<peg::if_must<open_quote<Quote>, quoted_text<Quote>, close_quote<Quote>>> {};
+struct string : quoted<'\''> {};
+struct quoted_name : peg::sor<quoted<'`'>, peg::seq<is<&TreeBuilder::is_sql_at>, quoted<'"'>>> {};
 
-struct name_text : peg::star<peg::sor<peg::two<'`'>, peg::not_one<'`'>>> {};
-struct name_open : peg::one<'`'> {};
-struct name_close : peg::one<'`'> {};
-struct quoted_name : token<peg::if_must<name_open, name_text, name_close>> {};
-struct sql_quoted_name : peg::seq<only_in_sql, token<peg::if_must<sql_name_open, sql_name_text, sql_name_close>>> {};
-struct bare_name : peg::identifier {};
-struct name : token<peg::not_at<reserved>, peg::not_at<sql_word>, bare_name> {};
+struct no_keyword : peg::not_at<peg::sor<reserved, is<&TreeBuilder::is_reserved_at>>> {};
+struct bare_name : does<calls_with_text<&TreeBuilder::push_name>, peg::identifier> {};
+struct name : token<no_keyword, bare_name> {};
 
-struct date_word : peg::seq<peg::istring<'d', 'a', 't', 'e'>, spaces, peg::at<string_open>> {};
-struct date : peg::if_must<date_word, string> {};
+struct date_word : peg::seq<peg::istring<'d', 'a', 't', 'e'>, spaces, peg::at<peg::one<'\''>>> {};
+struct date : does<calls_at<&TreeBuilder::make_date>, peg::if_must<date_word, string>> {};
 struct timestamp_word
-    : peg::seq<peg::istring<'t', 'i', 'm', 'e', 's', 't', 'a', 'm', 'p'>, spaces, peg::at<string_open>> {};
-struct timestamp : peg::if_must<timestamp_word, string> {};
+    : peg::seq<peg::istring<'t', 'i', 'm', 'e', 's', 't', 'a', 'm', 'p'>, spaces, peg::at<peg::one<'\''>>> {};
+struct timestamp : does<calls_at<&TreeBuilder::make_timestamp>, peg::if_must<timestamp_word, string>> {};
 
 struct open_group : symbol<'('> {};
 struct close_group : symbol<')'> {};
@@ -105,68 +89,73 @@ struct group : peg::if_must<open_group, nested, close_group> {};
 
 struct comma : symbol<','> {};
 struct items : peg::list_must<nested, comma> {};
-struct function_name : peg::seq<peg::not_at<reserved>, peg::not_at<sql_word>, peg::identifier> {};
-struct open_call : token<function_name, spaces, peg::one<'('>> {};
+struct call_begin : token<no_keyword, peg::identifier, spaces, peg::one<'('>> {};
+struct open_call : does<calls_with_text<&TreeBuilder::open_call>, call_begin> {};
 struct close_call : symbol<')'> {};
-struct call : peg::if_must<open_call, peg::opt<peg::not_at<close_call>, peg::must<items>>, close_call> {};
+struct arguments : peg::opt<peg::not_at<close_call>, peg::must<items>> {};
+struct call : does<calls<&TreeBuilder::close_call>, peg::if_must<open_call, arguments, close_call>> {};
 
-struct open_case : word_case {};
+struct open_case : does<calls_at<&TreeBuilder::open>, word_case> {};
 struct first_when : word_when {};
 struct first_branch : peg::must<first_when, nested, word_then, nested> {};
 struct branch : peg::if_must<word_when, nested, word_then, nested> {};
 struct otherwise : peg::if_must<word_else, nested> {};
 struct close_case : word_end_case {};
-struct case_when : peg::if_must<open_case, first_branch, peg::star<branch>, peg::opt<otherwise>, close_case> {};
+struct case_when : does<calls<&TreeBuilder::close, Op::case_when, std::size_t{0}, false>,
+                        peg::if_must<open_case, first_branch, peg::star<branch>, peg::opt<otherwise>, close_case>> {};
 
-struct true_value : word_true {};
-struct false_value : word_false {};
-struct null_value : word_null {};
+struct true_value : does<calls_at<&TreeBuilder::push_literal, true>, word_true> {};
+struct false_value : does<calls_at<&TreeBuilder::push_literal, false>, word_false> {};
+struct null_value : does<calls_at<&TreeBuilder::push_literal, Null{}>, word_null> {};
 
-struct primary : peg::sor<number, string, quoted_name, sql_quoted_name, group, true_value, false_value, null_value,
-                          date, timestamp, case_when, call, name> {};
+struct primary : peg::sor<number, string, quoted_name, group, true_value, false_value, null_value, date, timestamp,
+                          case_when, call, name> {};
 
 // Arithmetic.
 struct minus : symbol<'-'> {};
-struct negative_number : peg::seq<minus, number> {};
-struct negative_value : peg::if_must<minus, nested_signed_value> {};
+struct negative_number : does<calls<&TreeBuilder::negate_number>, peg::seq<minus, number>> {};
+struct negative_value : prefix<Op::negate, minus, nested_signed_value> {};
 struct signed_value : peg::sor<negative_number, negative_value, primary> {};
 
-struct times : peg::if_must<symbol<'*'>, signed_value> {};
-struct over : peg::if_must<symbol<'/'>, signed_value> {};
-struct remainder : peg::if_must<symbol<'%'>, signed_value> {};
+struct times : infix<Op::multiply, symbol<'*'>, signed_value> {};
+struct over : infix<Op::divide, symbol<'/'>, signed_value> {};
+struct remainder : infix<Op::modulo, symbol<'%'>, signed_value> {};
 struct product : peg::seq<signed_value, peg::star<peg::sor<times, over, remainder>>> {};
 
-struct plus : peg::if_must<symbol<'+'>, product> {};
-struct less_by : peg::if_must<symbol<'-'>, product> {};
+struct plus : infix<Op::add, symbol<'+'>, product> {};
+struct less_by : infix<Op::subtract, symbol<'-'>, product> {};
 struct sum : peg::seq<product, peg::star<peg::sor<plus, less_by>>> {};
 
 // Predicates: at most one after a sum.
-struct is_equal : peg::if_must<peg::sor<symbol<'=', '='>, symbol<'='>>, sum> {};
-struct is_not_equal : peg::if_must<peg::sor<symbol<'!', '='>, symbol<'<', '>'>>, sum> {};
-struct is_less_equal : peg::if_must<symbol<'<', '='>, sum> {};
-struct is_less : peg::if_must<symbol<'<'>, sum> {};
-struct is_greater_equal : peg::if_must<symbol<'>', '='>, sum> {};
-struct is_greater : peg::if_must<symbol<'>'>, sum> {};
+struct is_equal : infix<Op::equal, peg::sor<symbol<'=', '='>, symbol<'='>>, sum> {};
+struct is_not_equal : infix<Op::not_equal, peg::sor<symbol<'!', '='>, symbol<'<', '>'>>, sum> {};
+struct is_less_equal : infix<Op::less_equal, symbol<'<', '='>, sum> {};
+struct is_less : infix<Op::less, symbol<'<'>, sum> {};
+struct is_greater_equal : infix<Op::greater_equal, symbol<'>', '='>, sum> {};
+struct is_greater : infix<Op::greater, symbol<'>'>, sum> {};
 
 struct close_bracket : symbol<']'> {};
 struct close_list : symbol<')'> {};
 struct bracket_list : peg::if_must<symbol<'['>, items, close_bracket> {};
 struct round_list : peg::if_must<symbol<'('>, items, close_list> {};
 struct list : peg::sor<bracket_list, round_list> {};
-struct begin_in : word_in {};
-struct begin_not_in : peg::seq<word_not, word_in> {};
-struct is_in : peg::if_must<begin_in, list> {};
-struct is_not_in : peg::if_must<begin_not_in, list> {};
+template <bool negated, class Begin>
+struct membership : does<calls<&TreeBuilder::close, Op::in, std::size_t{1}, negated>,
+                         peg::if_must<does<calls_at<&TreeBuilder::open>, Begin>, list>> {};
+struct is_in : membership<false, word_in> {};
+struct is_not_in : membership<true, peg::seq<word_not, word_in>> {};
 
 struct range_and : word_and {};
-struct is_between : peg::if_must<word_between, sum, range_and, sum> {};
-struct is_not_between : peg::if_must<peg::seq<word_not, word_between>, sum, range_and, sum> {};
+template <bool negated, class Begin>
+struct range : operation<Op::between, 3, negated, peg::if_must<Begin, sum, range_and, sum>> {};
+struct is_between : range<false, word_between> {};
+struct is_not_between : range<true, peg::seq<word_not, word_between>> {};
 
-struct is_like : peg::if_must<word_like, sum> {};
-struct is_not_like : peg::if_must<peg::seq<word_not, word_like>, sum> {};
+struct is_like : infix<Op::like, word_like, sum> {};
+struct is_not_like : operation<Op::like, 2, true, peg::if_must<peg::seq<word_not, word_like>, sum>> {};
 
-struct null_test : peg::seq<word_null> {};
-struct not_null_test : peg::seq<word_not, word_null> {};
+struct null_test : operation<Op::is_null, 1, false, word_null> {};
+struct not_null_test : operation<Op::is_null, 1, true, peg::seq<word_not, word_null>> {};
 struct null_tests : peg::sor<null_test, not_null_test> {};
 struct is_null : peg::if_must<word_is, null_tests> {};
 
@@ -175,16 +164,16 @@ struct predicate
                                       is_between, is_not_between, is_in, is_not_in, is_like, is_not_like, is_null>>> {};
 
 // Logic.
-struct negated : peg::if_must<word_not, nested_negation> {};
+struct negated : prefix<Op::logical_not, word_not, nested_negation> {};
 struct negation : peg::sor<negated, predicate> {};
-struct and_also : peg::if_must<word_and, negation> {};
+struct and_also : infix<Op::logical_and, word_and, negation> {};
 struct conjunction : peg::seq<negation, peg::star<and_also>> {};
-struct or_else : peg::if_must<word_or, conjunction> {};
+struct or_else : infix<Op::logical_or, word_or, conjunction> {};
 struct disjunction : peg::seq<conjunction, peg::star<or_else>> {};
 
 struct end_of_text : peg::eof {};
 struct whole : peg::seq<spaces, peg::must<disjunction, end_of_text>> {};
-struct prefix : peg::seq<spaces, peg::must<disjunction>> {};
+struct beginning : peg::seq<spaces, peg::must<disjunction>> {};
 
 /// Names what is missing where a rule fails that must match. Everything without a name of its own is the place of a
 /// value.

@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/query/functions.hpp"
+#include "engine/query/ast.hpp"
 #include "engine/query/utf8.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
-
-bool is_name_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool is_double_symbol(std::string_view text) {
   constexpr std::array<std::string_view, 9> kSymbols = {"<=", ">=", "<>", "!=", "==", "&&", "||", "**", "=>"};
@@ -30,7 +24,7 @@ std::string_view token_at(std::string_view text, std::size_t offset) {
   if (end > offset) return text.substr(offset, end - offset);
   if (is_double_symbol(text.substr(offset, 2))) return text.substr(offset, 2);
   ++end;
-  while (end < text.size() && is_continuation(text[end])) ++end;
+  while (end < text.size() && continues_character(text[end])) ++end;
   return text.substr(offset, end - offset);
 }
 
@@ -46,15 +40,10 @@ std::string_view token_before(std::string_view text, std::size_t offset) {
              : token;
 }
 
-bool is_reserved_word(std::string_view word) {
-  const auto words = reserved_words();
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
-}
+bool is_reserved_word(std::string_view word) { return is_one_of(word, reserved_words()); }
 
 bool is_bare_name(std::string_view token) {
-  return !token.empty() && is_name_character(token.front()) && !(token.front() >= '0' && token.front() <= '9') &&
-         !is_reserved_word(token);
+  return !token.empty() && is_name_character(token.front()) && !is_digit(token.front()) && !is_reserved_word(token);
 }
 
 std::string hint(std::string_view found, bool value_expected) {

@@ -14,6 +14,7 @@
 #include "engine/query/parser/messages.hpp"
 #include "engine/query/values.hpp"
 #include "engine/text.hpp"
+#include "engine/time.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -63,7 +64,7 @@ std::string arity_message(const FunctionInfo& function, std::size_t count) {
 }  // namespace
 
 bool TreeBuilder::is_reserved_at(std::size_t offset) const {
-  return sql_ && offset < text_.size() && is_reserved(token_at(text_, offset));
+  return sql_ && offset < text_.size() && is_one_of(token_at(text_, offset), sql_words_);
 }
 
 void TreeBuilder::fail(std::size_t offset, const std::string& message) const {
@@ -79,7 +80,7 @@ void TreeBuilder::fail_expecting(std::size_t offset, std::string_view expected) 
     fail(offset, message + ", found the end of the " + (sql_ ? "statement" : "expression"));
   }
   const std::string_view found = token_at(text_, offset);
-  if (sql_ && value_expected && (is_reserved(found) || is_reserved_word(found))) {
+  if (sql_ && value_expected && (is_one_of(found, sql_words_) || is_reserved_word(found))) {
     fail(offset, message + ", found " + in_quotes(found) + " (a column of that name stands in double quotes)");
   }
   std::string advice = hint(found, value_expected);
@@ -91,8 +92,9 @@ void TreeBuilder::fail_expecting(std::size_t offset, std::string_view expected) 
   fail(offset, message + ", found " + shown(found) + advice);
 }
 
-void TreeBuilder::fail_unclosed(const char* what) const {
-  fail(quote_, std::string(what) + " that begins here does not end");
+void TreeBuilder::fail_unclosed() const {
+  fail(quote_,
+       std::string(text_[quote_] == '\'' ? "the string" : "the quoted name") + " that begins here does not end");
 }
 
 void TreeBuilder::enter(std::size_t offset) {
@@ -109,11 +111,17 @@ void TreeBuilder::push_literal(std::size_t offset, Value value) {
 
 void TreeBuilder::push_number(std::size_t offset, std::string_view text) { push_literal(offset, number(offset, text)); }
 
-void TreeBuilder::push_column(std::size_t offset, std::string name, bool in_backquotes) {
+void TreeBuilder::push_quoted(std::size_t offset, std::string_view inner) {
+  const char quote = text_[offset - 1];
+  if (quote == '\'') return push_literal(offset - 1, unquoted(inner, quote));
+  push_column(offset - 1, unquoted(inner, quote), true);
+}
+
+void TreeBuilder::push_column(std::size_t offset, std::string name, bool in_quotes) {
   if (name.empty()) fail(offset, "a column name is empty");
   Node node;
   node.op = Op::column;
-  node.exact = in_backquotes && is_pseudo_column(name);
+  node.exact = in_quotes && is_pseudo_column(name);
   node.name = std::move(name);
   push(offset, std::move(node), 1);
 }
@@ -155,7 +163,8 @@ void TreeBuilder::close(Op op, std::size_t outside, bool negated) {
   combine_at(outside == 0 ? mark.offset : items_[items_.size() - count].offset, op, count, negated);
 }
 
-void TreeBuilder::open_call(std::size_t offset, std::string_view name) {
+void TreeBuilder::open_call(std::size_t offset, std::string_view text) {
+  const std::string_view name = text.substr(0, text.find_first_of(" \t\r\n\v\f("));
   pseudo_ = equal_ignoring_case(name, "row")     ? "row()"
             : equal_ignoring_case(name, "level") ? "level()"
             : equal_ignoring_case(name, "score") ? "score()"
@@ -172,7 +181,7 @@ void TreeBuilder::close_call() {
   if (count < function.min_arguments || (function.max_arguments != 0 && count > function.max_arguments)) {
     fail(marks_.back().offset, arity_message(function, count));
   }
-  close(function.op);
+  close(function.op, 0, false);
 }
 
 void TreeBuilder::close_pseudo_column() {
@@ -181,11 +190,6 @@ void TreeBuilder::close_pseudo_column() {
   calls_.pop_back();
   marks_.pop_back();
   push_column(mark.offset, std::string(pseudo_), false);
-}
-
-bool TreeBuilder::is_reserved(std::string_view word) const {
-  return std::any_of(sql_words_.begin(), sql_words_.end(),
-                     [&](std::string_view reserved) { return equal_ignoring_case(reserved, word); });
 }
 
 void TreeBuilder::push(std::size_t offset, Node node, int height) {
@@ -239,9 +243,20 @@ const FunctionInfo& TreeBuilder::find_function(std::size_t offset, std::string_v
                    listed(names) + ")");
 }
 
-void TreeBuilder::fail_conversion(std::size_t offset, const std::string& text, const char* what,
-                                  const char* example) const {
-  fail(offset, in_quotes(text) + " is no " + what + "; write it like '" + example + "'");
+template <class Parse>
+void TreeBuilder::convert_string(std::size_t offset, Parse parse, const char* what, const char* example) {
+  const Item item = std::move(items_.back());
+  items_.pop_back();
+  const std::string& text = std::get<std::string>(item.node->value);
+  const auto value = parse(text);
+  if (!value) fail(item.offset, in_quotes(text) + " is no " + what + "; write it like '" + example + "'");
+  push_literal(offset, *value);
+}
+
+void TreeBuilder::make_date(std::size_t offset) { convert_string(offset, parse_date, "date", "2017-05-01"); }
+
+void TreeBuilder::make_timestamp(std::size_t offset) {
+  convert_string(offset, parse_timestamp, "timestamp", "2017-05-01 12:00:00");
 }
 
 }  // namespace skyrank::query

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/query/ast.hpp"
-#include "engine/query/functions.hpp"
 
 // The actions of the expression grammar (grammar.hpp), which YAML, SQL and the C++ API share. Recursion is in the
 // grammar alone: the builder keeps a stack of finished operands, and refuses what nests deeper than kMaxNesting or
@@ -24,7 +23,7 @@ class TreeBuilder {
   TreeBuilder(std::string_view text, const PlaceFunction& place, std::span<const std::string_view> sql_words)
       : text_(text), place_(place), sql_(true), sql_words_(sql_words) {}
 
-  bool is_sql() const { return sql_; }
+  bool is_sql_at(std::size_t /*offset*/) const { return sql_; }
   /// Returns true if the word at `offset` belongs to the SQL statement around the expression.
   bool is_reserved_at(std::size_t offset) const;
 
@@ -34,36 +33,31 @@ class TreeBuilder {
 
   void push_literal(std::size_t offset, Value value);
   void push_number(std::size_t offset, std::string_view text);
-  void push_column(std::size_t offset, std::string name, bool in_backquotes);
+  void push_name(std::size_t offset, std::string_view name) { push_column(offset, std::string(name), false); }
+  /// Takes what stands between the quotes: a string, or a name.
+  void push_quoted(std::size_t offset, std::string_view inner);
 
   /// Replaces the last `count` operands by one node over them; it begins where its first operand does.
-  void combine(Op op, std::size_t count, bool negated = false);
-  void combine_at(std::size_t offset, Op op, std::size_t count, bool negated = false);
+  void combine(Op op, std::size_t count, bool negated);
+  void combine_at(std::size_t offset, Op op, std::size_t count, bool negated);
   /// Makes the number that was pushed last its negative.
   void negate_number();
 
   void open(std::size_t offset) { marks_.push_back({offset, items_.size()}); }
   /// Closes the list that was opened last, over `outside` operands before it as well.
-  void close(Op op, std::size_t outside = 0, bool negated = false);
+  void close(Op op, std::size_t outside, bool negated);
 
   /// row(), level() and score() are pseudo-columns whatever the table stores; their calls have no function.
-  void open_call(std::size_t offset, std::string_view name);
+  void open_call(std::size_t offset, std::string_view text);
   void close_call();
 
-  /// Replaces the string that was pushed last by what `parse` makes of it.
-  template <class Parse>
-  void convert_string(std::size_t offset, Parse parse, const char* what, const char* example) {
-    const Item item = std::move(items_.back());
-    items_.pop_back();
-    const std::string& text = std::get<std::string>(item.node->value);
-    const auto value = parse(text);
-    if (!value) fail_conversion(item.offset, text, what, example);
-    push_literal(offset, *value);
-  }
+  /// Replaces the string that was pushed last by the date or the timestamp that it says.
+  void make_date(std::size_t offset);
+  void make_timestamp(std::size_t offset);
 
   /// Remembers the place of a quote, for the message that it does not end.
   void begin_quoted(std::size_t offset) { quote_ = offset; }
-  [[noreturn]] void fail_unclosed(const char* what) const;
+  [[noreturn]] void fail_unclosed() const;
   [[noreturn]] void fail_expecting(std::size_t offset, std::string_view expected) const;
 
   NodePtr result() && { return std::move(items_.back().node); }
@@ -80,10 +74,9 @@ class TreeBuilder {
   };
 
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const;
-  [[noreturn]] void fail_conversion(std::size_t offset, const std::string& text, const char* what,
-                                    const char* example) const;
-
-  bool is_reserved(std::string_view word) const;
+  template <class Parse>
+  void convert_string(std::size_t offset, Parse parse, const char* what, const char* example);
+  void push_column(std::size_t offset, std::string name, bool in_quotes);
   void push(std::size_t offset, Node node, int height);
   Value number(std::size_t offset, std::string_view text) const;
   Value negated_number(std::size_t offset, const Value& value) const;

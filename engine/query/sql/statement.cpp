@@ -5,7 +5,6 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/sql_words.hpp"
 #include "engine/query/utf8.hpp"
 #include "engine/text.hpp"
@@ -16,23 +15,11 @@ namespace {
 constexpr std::size_t kMaxShown = 40;
 
 bool is_word(std::string_view token) {
-  return !token.empty() && (token.front() == '_' || (token.front() >= 'a' && token.front() <= 'z') ||
-                            (token.front() >= 'A' && token.front() <= 'Z'));
+  return !token.empty() && is_name_character(token.front()) && !is_digit(token.front());
 }
 
 bool is_quoted(std::string_view token) {
   return !token.empty() && (token.front() == '\'' || token.front() == '"' || token.front() == '`');
-}
-
-// The text in the quotes of a token, with doubled quotes made single; nothing where it does not end.
-std::optional<std::string> unquoted(std::string_view token) {
-  if (token.size() < 2 || token.back() != token.front()) return std::nullopt;
-  std::string result;
-  for (std::size_t i = 1; i + 1 < token.size(); ++i) {
-    result += token[i];
-    if (token[i] == token.front()) ++i;
-  }
-  return result;
 }
 
 std::optional<Aggregate::Function> function_named(std::string_view word) {
@@ -128,7 +115,7 @@ void SqlBuilder::fail_expecting(std::size_t offset, const std::string& expected)
        message + ", found " + in_quotes(token.substr(0, kMaxShown)) + advice(is_top ? last : token, expected));
 }
 
-void SqlBuilder::begin(Clause clause, std::string_view word, std::size_t offset) {
+void SqlBuilder::begin(std::size_t offset, Clause clause, std::string_view word) {
   const std::string name = clause_name(word);
   if (last_ == clause && last_word_ == name) fail(offset, in_quotes(name) + " comes twice");
   if (last_ == clause) fail(offset, in_quotes(name) + " and " + in_quotes(last_word_) + " exclude each other");
@@ -186,10 +173,10 @@ std::optional<SqlBuilder::Text> SqlBuilder::read_name(std::size_t offset, std::s
   end = after(token.end);
   if (is_word(text) && !is_sql_keyword(text)) return Text{std::string(text), token.begin};
   if (!is_quoted(text)) return std::nullopt;
-  const auto inner = unquoted(text);
-  if (!inner) fail(token.begin, "the quoted name that begins here does not end");
-  if (inner->empty()) fail(token.begin, "a name is empty");
-  return Text{*inner, token.begin};
+  if (text.size() < 2 || text.back() != text.front())
+    fail(token.begin, "the quoted name that begins here does not end");
+  if (text.size() == 2) fail(token.begin, "a name is empty");
+  return Text{unquoted(text.substr(1, text.size() - 2), text.front()), token.begin};
 }
 
 std::optional<std::size_t> SqlBuilder::read_alias(std::size_t offset) {

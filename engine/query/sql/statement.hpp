@@ -53,7 +53,7 @@ class SqlBuilder {
   [[noreturn]] void fail_expecting(std::size_t offset, const std::string& expected) const;
 
   /// Notes that a clause begins; an error where it comes twice or too late.
-  void begin(Clause clause, std::string_view word, std::size_t offset);
+  void begin(std::size_t offset, Clause clause, std::string_view word);
 
   // Rules.
   std::optional<std::size_t> read_expression(std::size_t offset);
@@ -98,7 +98,6 @@ class SqlBuilder {
   void add_to_set() { sets_.back().push_back(std::move(value_)); }
   void end_value_term();
   void prefer();
-  void skyline_term(std::string_view word);
   void end_skyline();
 
   // Options.

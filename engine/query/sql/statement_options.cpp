@@ -4,7 +4,6 @@
 #include "engine/query/check.hpp"
 #include "engine/query/duration.hpp"
 #include "engine/query/enum_words.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/text.hpp"
 
@@ -15,11 +14,6 @@ namespace {
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kOptions = {"name",   "ties",      "nan",     "nulls",     "timeout",
                                            "device", "algorithm", "without", "parameters"};
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 // The value that a word of a statement names.
 template <class Enum>
@@ -35,7 +29,7 @@ const SqlBuilder::Text& SqlBuilder::option_text(std::string_view example) const 
 }
 
 void SqlBuilder::end_option() {
-  const std::string key = lower(option_texts_[0].text);
+  const std::string key = in_small_letters(option_texts_[0].text);
   const std::size_t offset = option_texts_[0].offset;
   if (std::find(kOptions.begin(), kOptions.end(), key) == kOptions.end()) {
     fail(offset, "there is no option " + in_quotes(option_texts_[0].text) + did_you_mean(key, kOptions) +
@@ -71,7 +65,7 @@ void SqlBuilder::end_option() {
 }
 
 void SqlBuilder::set_using() {
-  const std::string key = lower(option_texts_[0].text);
+  const std::string key = in_small_letters(option_texts_[0].text);
   if (key == "device") {
     const Text& word = option_text("cpu");
     const auto device = choice<DeviceChoice>(word.text);

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "engine/query/check.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/query/sql_words.hpp"
+#include "engine/text.hpp"
 
 // The part of SqlBuilder that makes preferences.
 namespace skyrank::query {
@@ -17,24 +17,18 @@ using Kind = Preference::Kind;
 bool joins_preferences(std::string_view word) {
   constexpr std::array<std::string_view, 8> kWords = {"low",  "high",  "around", "inverse",
                                                       "plus", "prior", "pareto", "where"};
-  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view w) { return equal_ignoring_case(w, word); });
+  return is_one_of(word, kWords);
 }
 
 bool is_condition(const Node& node) {
   switch (node.op) {
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
     case Op::logical_and:
     case Op::logical_or:
     case Op::logical_not:
     case Op::is_null: return true;
     case Op::in:
     case Op::between: return node.negated;
-    default: return false;
+    default: return is_comparison(node.op);
   }
 }
 
@@ -159,11 +153,6 @@ void SqlBuilder::prefer() {
   preferences_.pop_back();
   at(prefer_at_, [&] { check_tree(preference); });
   query_.prefer(std::move(preference));
-}
-
-void SqlBuilder::skyline_term(std::string_view word) {
-  if (equal_ignoring_case(word, "diff")) return partition_column();
-  term(equal_ignoring_case(word, "max") ? Kind::high : Kind::low);
 }
 
 void SqlBuilder::end_skyline() {

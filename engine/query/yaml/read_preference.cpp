@@ -1,4 +1,3 @@
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -6,7 +5,6 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/yaml/read.hpp"
-#include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
 // Preferences of a YAML batch: maps with one of the keys `low`, `high`, `around`, ..., or lists of such maps, which are
@@ -15,9 +13,6 @@ namespace skyrank::query {
 namespace {
 
 using Kind = Preference::Kind;
-
-constexpr std::array kKinds = {Kind::low,   Kind::high,   Kind::around, Kind::between, Kind::in,
-                               Kind::where, Kind::pareto, Kind::prior,  Kind::inverse};
 
 class PreferenceReader {
  public:
@@ -47,17 +42,14 @@ class PreferenceReader {
 
  private:
   Kind kind_of(const YamlNode& node, const YamlNode& key) const {
-    std::vector<std::string> words;
-    for (const Kind kind : kKinds) {
-      if (key.text == spelling(kind)) return kind;
-      words.emplace_back(spelling(kind));
-    }
-    const MapReader reader(document_, node, "a preference", words);  // says what is wrong with the key
+    const auto kind = find_by_word<Kind>([&](std::string_view word) { return key.text == word; });
+    if (kind) return *kind;
+    const MapReader reader(document_, node, "a preference", all_words<Kind>());  // says what is wrong with the key
     document_.fail(key, "unknown preference");
   }
 
   Preference make(Kind kind, const YamlNode& argument) const {
-    const std::string what = in_quotes(spelling(kind));
+    const std::string what = in_quotes(word_for(kind));
     switch (kind) {
       case Kind::low: return low(read_name_or_expression(document_, argument, what));
       case Kind::high: return high(read_name_or_expression(document_, argument, what));

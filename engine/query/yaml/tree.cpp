@@ -14,6 +14,7 @@
 #include "engine/query/ast.hpp"
 #include "engine/query/utf8.hpp"
 #include "engine/query/written_names.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank::query {
 namespace {
@@ -22,8 +23,6 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr const char* kNoAnchors =
     "anchors (&) and aliases (*) are not supported; text that begins with one of them needs quotes";
 constexpr const char* kNoTags = "tags (!) are not supported; text that begins with '!' needs quotes";
-
-bool is_white_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // The document without a byte order mark; what a YAML reader must not see is refused before it does.
 std::string checked_text(std::string_view yaml, const std::string& source, const BatchLimits& limits) {
@@ -35,7 +34,7 @@ std::string checked_text(std::string_view yaml, const std::string& source, const
     throw QueryError(message, Places(yaml, {source, 1, 1}).at(offset));
   };
   const auto control = std::find_if(yaml.begin(), yaml.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && !is_white_space(c)) || c == 0x7F;
+    return (static_cast<unsigned char>(c) < 0x20 && !is_blank(c)) || c == 0x7F;
   });
   if (control != yaml.end()) {
     fail(static_cast<std::size_t>(control - yaml.begin()),
@@ -231,7 +230,7 @@ class ScalarMap {
     if (style_ == '\'' || style_ == '"') ++at_;
     if (scalar.quoted && (style_ == '|' || style_ == '>')) at_ = std::min(text_.find('\n', at_), text_.size());
     offsets_.reserve(scalar.text.size() + 1);
-    for (const char c : scalar.text) offsets_.push_back(is_white_space(c) ? next_space(c) : next(c));
+    for (const char c : scalar.text) offsets_.push_back(is_blank(c) ? next_space(c) : next(c));
     offsets_.push_back(at_);
   }
 
@@ -242,12 +241,12 @@ class ScalarMap {
   std::size_t next_space(char c) {
     if (style_ == '"' && peek() == '\\') return next(c);
     const std::size_t here = at_;
-    if (is_white_space(peek())) ++at_;
+    if (is_blank(peek())) ++at_;
     return here;
   }
 
   std::size_t next(char c) {
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) return std::exchange(at_, at_ + (in_escape_ ? 0 : 1));
+    if (continues_character(c)) return std::exchange(at_, at_ + (in_escape_ ? 0 : 1));
     in_escape_ = false;
     skip_layout();
     const std::size_t here = at_;
@@ -263,9 +262,9 @@ class ScalarMap {
 
   void skip_layout() {
     while (at_ < text_.size()) {
-      if (is_white_space(text_[at_])) {
+      if (is_blank(text_[at_])) {
         ++at_;
-      } else if (style_ == '"' && peek() == '\\' && at_ + 1 < text_.size() && is_white_space(text_[at_ + 1]) &&
+      } else if (style_ == '"' && peek() == '\\' && at_ + 1 < text_.size() && is_blank(text_[at_ + 1]) &&
                  text_[at_ + 1] != ' ' && text_[at_ + 1] != '\t') {
         ++at_;  // an escaped line end
       } else {

@@ -83,7 +83,7 @@ std::string names(const std::vector<std::string>& items) {
 }
 
 std::string preference(const Preference& p) {
-  const std::string_view word = query::spelling(p.kind);
+  const std::string_view word = query::word_for(p.kind);
   const auto set = [](const std::vector<Value>& members) { return list(members, value); };
   switch (p.kind) {
     case Kind::low:

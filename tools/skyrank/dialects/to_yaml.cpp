@@ -6,8 +6,8 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
-#include "engine/query/functions.hpp"
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 #include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
@@ -69,7 +69,7 @@ std::string preference(const Preference& p) {
     return std::holds_alternative<Null>(one) ? std::string() : fmt::format(", {}: {}", key, value(one));
   };
   const auto set = [](const std::vector<Value>& members) { return list(members, value); };
-  const std::string_view word = query::spelling(p.kind);
+  const std::string_view word = query::word_for(p.kind);
   switch (p.kind) {
     case Kind::low:
     case Kind::high:

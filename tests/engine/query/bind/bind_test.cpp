@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/query/bound.hpp"
+#include "engine/query/bind/binding.hpp"
 #include "engine/query/locations.hpp"
 
 namespace skyrank::query {
@@ -44,8 +44,9 @@ std::vector<std::string> output_names(const BoundQuery& q) {
 }
 
 TEST(Schema, FindsNames) {
-  EXPECT_EQ(hotels().find("stars"), 2);
-  EXPECT_EQ(hotels().find("Stars"), std::nullopt);
+  const Schema named = hotels();
+  EXPECT_EQ(SchemaPlaces(named).find("stars"), 2);
+  EXPECT_EQ(SchemaPlaces(named).find("Stars"), std::nullopt);
   const Table table({Column::own("a", std::vector<std::int16_t>{1}), Column::own("b", std::vector<double>{2})});
   const Schema schema = schema_of(table);
   ASSERT_EQ(schema.fields.size(), 2u);

@@ -97,7 +97,7 @@ TEST(RowSlots, AgreeWithHashingInEveryLayout) {
 TEST(RowSlots, AreOfNarrowValuesOnly) {
   const Table table = narrow_table(kNarrowRows);
   const auto count = [&](const std::string& name) -> std::optional<std::int64_t> {
-    const std::vector<int> columns{*query::schema_of(table).find(name)};
+    const std::vector<int> columns{*table.find(name)};
     const auto slots = RowSlots::of_values(table, columns, all_rows(table));
     return slots ? std::optional(slots->count()) : std::nullopt;
   };
@@ -125,7 +125,7 @@ TEST(RowSlots, ArePlannedByWhatASampleRulesOut) {
   const Table table = narrow_table(kNarrowRows);
   const Vector<RowId> sampled = every_third(1000);
   const auto chosen = [&](const std::string& name) {
-    const std::vector<int> columns{*query::schema_of(table).find(name)};
+    const std::vector<int> columns{*table.find(name)};
     return choose_numbering(table, columns, {static_cast<std::int64_t>(sampled.size()), sampled.data()}, kNarrowRows);
   };
   EXPECT_EQ(chosen("i8"), Numbering::by_values);
@@ -139,7 +139,7 @@ TEST(RowSlots, ArePlannedByWhatASampleRulesOut) {
 TEST(RowSlots, TellHowTheyAreNumbered) {
   const Table table = narrow_table(kNarrowRows);
   const auto described = [&](const std::string& name) {
-    const std::vector<int> columns{*query::schema_of(table).find(name)};
+    const std::vector<int> columns{*table.find(name)};
     return slots_of(table, columns, all_rows(table)).describe();
   };
   EXPECT_EQ(described("i8"), "numbered by value");

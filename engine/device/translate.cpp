@@ -1,7 +1,6 @@
 #include "engine/device/translate.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -119,15 +118,10 @@ bool any_operand(const Ir& ir, const Operation& operation, Predicate predicate) 
 /// Returns true where the device computes a result without knowing of decimals: it has none, or integers will do.
 bool decimals_have_form(const Ir& ir, const Operation& operation) {
   const bool from_decimals = any_operand(ir, operation, is_decimal);
+  if (is_comparison(operation.op)) return !from_decimals || compare_as_stored(ir, operation);
   switch (operation.op) {
     case Op::literal:
     case Op::column: return operation.type.type != Type::decimal128;
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
     case Op::between:
     case Op::in: return !from_decimals || compare_as_stored(ir, operation);
     case Op::is_null: return ir.operand(operation, 0).type.type != Type::decimal128;
@@ -209,12 +203,7 @@ class Translator {
       case Op::less_equal: return emit_comparison(operation, operand(operation, 0), operand(operation, 1));
       case Op::greater:
       case Op::greater_equal: return emit_comparison(operation, operand(operation, 1), operand(operation, 0));
-      case Op::add:
-      case Op::subtract:
-      case Op::multiply:
-      case Op::divide:
-      case Op::modulo: return emit_arithmetic(operation);
-      default: return emit_unary(operation);
+      default: return query::is_arithmetic(operation.op) ? emit_arithmetic(operation) : emit_unary(operation);
     }
   }
 

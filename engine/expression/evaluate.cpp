@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -21,64 +22,43 @@
 
 namespace skyrank::exec {
 
-namespace {
-
-Block block_of(const Vec& vec, std::int64_t size) {
-  Block block;
-  block.size = size;
-  block.type = vec.type;
-  block.valid = vec.valid;
-  switch (vec.type.type) {
-    case Type::boolean: block.bytes = vec.as<std::uint8_t>(); break;
-    case Type::uint64: block.uints = vec.as<std::uint64_t>(); break;
-    case Type::decimal128: block.wides = vec.as<Int128>(); break;
-    case Type::float64: block.floats = vec.as<double>(); break;
-    case Type::string: block.strings = vec.as<std::string_view>(); break;
-    default: block.ints = vec.as<std::int64_t>(); break;
-  }
-  return block;
-}
-
-/// A program with the scratch memory of one thread.
-class Run {
- public:
-  explicit Run(std::shared_ptr<const Program> program) : program_(std::move(program)) {
-    for (const Operation& operation : program_->ir.operations()) {
-      if (operation.data != nullptr) copy_to_host(*operation.data);
-    }
-  }
-
-  Block evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed = nullptr) {
-    result_ = Vec();
-    result_ = interpreter_.spread(interpreter_.run(program_->ir.operations(), rows, begin, size, needed), size);
-    if (const auto& failure = interpreter_.failure()) {
-      throw RowError("row ", rows[begin + failure->position],
-                     ": " + failure->message + " (in '" + program_->text + "')", program_->location);
-    }
-    return block_of(result_, size);
-  }
-
- private:
-  std::shared_ptr<const Program> program_;
-  Interpreter interpreter_;
-  Vec result_;  // after the interpreter, whose memory it uses
-};
-
-}  // namespace
-
 struct Evaluator::State {
-  Run run;
+  std::shared_ptr<const Program> program;
+  Interpreter interpreter = {};
+  Vec result = {};  // after the interpreter, whose memory it uses
 };
 
 Evaluator::Evaluator(const query::BoundExpression& expression, const Table& table)
     : Evaluator(compile(expression, table)) {}
+
 Evaluator::Evaluator(std::shared_ptr<const Program> program)
-    : state_(std::make_unique<State>(State{Run(std::move(program))})) {}
+    : state_(std::make_unique<State>(State{std::move(program)})) {
+  for (const Operation& operation : state_->program->ir.operations()) {
+    if (operation.data != nullptr) copy_to_host(*operation.data);
+  }
+}
+
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
 Block Evaluator::evaluate(const Rows& rows, std::int64_t begin, std::int64_t size, const std::uint8_t* needed) {
-  return state_->run.evaluate(rows, begin, size, needed);
+  auto& [program, interpreter, result] = *state_;
+  result = Vec();
+  result = interpreter.spread(interpreter.run(program->ir.operations(), rows, begin, size, needed), size);
+  if (const auto& failure = interpreter.failure()) {
+    throw RowError("row ", rows[begin + failure->position], ": " + failure->message + " (in '" + program->text + "')",
+                   program->location);
+  }
+  return {size, result.type, result.data, result.valid};
+}
+
+void Block::store_truth(std::uint8_t* out) const {
+  const auto* const truth = as<std::uint8_t>();
+  if (valid == nullptr) {
+    std::copy_n(truth, size, out);
+  } else {
+    std::transform(truth, truth + size, valid, out, std::bit_and<>());
+  }
 }
 
 namespace {
@@ -142,15 +122,6 @@ Column with_result_type(Type type, F&& f) {
   return type == Type::date ? f(std::int32_t{}) : with_evaluation_type(type, std::forward<F>(f));
 }
 
-const void* block_values(const Block& block) {
-  if (block.bytes != nullptr) return block.bytes;
-  if (block.ints != nullptr) return block.ints;
-  if (block.uints != nullptr) return block.uints;
-  if (block.wides != nullptr) return block.wides;
-  if (block.floats != nullptr) return block.floats;
-  return block.strings;
-}
-
 /// Gives computed times the zone of the columns that they are computed from.
 Column with_zone(const Column& computed, const Ir& ir) {
   if (computed.type().type != Type::timestamp) return computed;
@@ -180,12 +151,12 @@ Column evaluate_all(std::shared_ptr<const Program> program, const Rows& rows, st
     memory->program = program;
     Vector<std::uint8_t> has_null(static_cast<std::size_t>(num_chunks(rows.n)));
     for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-      Run run(program);
+      Evaluator evaluator(program);
       for (std::int64_t at = begin; at < end; at += kBlockRows) {
         const std::int64_t size = std::min(kBlockRows, end - at);
-        const Block block = run.evaluate(rows, at, size);
+        const Block block = evaluator.evaluate(rows, at, size);
         using Stored = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int64_t, T>;
-        const auto* values = static_cast<const Stored*>(block_values(block));
+        const auto* values = block.as<Stored>();
         std::transform(values, values + size, memory->values.get() + at, [](Stored v) { return static_cast<T>(v); });
         if constexpr (std::is_same_v<T, std::string_view>) {
           if (copies_strings) keep_strings(block, *memory, memory->values.get() + at);
@@ -217,11 +188,7 @@ std::uint8_t pack_bits(const std::uint8_t* bytes) {
 /// Stores which rows of a block are kept, 64 in a word; `words` has kBlockRows / 64 entries. Returns how many are kept.
 std::int64_t store_kept(const Block& block, std::uint64_t* words) {
   std::uint8_t kept[kBlockRows];
-  if (block.valid == nullptr) {
-    std::copy_n(block.bytes, block.size, kept);
-  } else {
-    for (std::int64_t i = 0; i < block.size; ++i) kept[i] = block.bytes[i] & block.valid[i];
-  }
+  block.store_truth(kept);
   std::fill(kept + block.size, kept + kBlockRows, std::uint8_t{0});
   std::int64_t count = 0;
   for (std::int64_t word = 0; word * 64 < block.size; ++word) {
@@ -242,10 +209,10 @@ Vector<RowId> filter(const query::BoundExpression& condition, const Table& table
   Vector<std::uint64_t> kept(static_cast<std::size_t>((rows.n + 63) / 64));
   Vector<std::int64_t> first(static_cast<std::size_t>(num_chunks(rows.n)) + 1, 0);
   for_chunks(rows.n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-    Run run(program);
+    Evaluator evaluator(program);
     std::int64_t count = 0;
     for (std::int64_t at = begin; at < end; at += kBlockRows) {
-      count += store_kept(run.evaluate(rows, at, std::min(kBlockRows, end - at)), kept.data() + at / 64);
+      count += store_kept(evaluator.evaluate(rows, at, std::min(kBlockRows, end - at)), kept.data() + at / 64);
     }
     first[static_cast<std::size_t>(chunk) + 1] = count;
   });

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <skyrank/table.hpp>
@@ -24,20 +24,20 @@ struct Rows {
   RowId operator[](std::int64_t i) const { return ids == nullptr ? i : ids[i]; }
 };
 
-/// The values of an expression for a block of at most kBlockRows rows. Exactly one of the value pointers is set, by
-/// type: boolean -> bytes; int64, date, timestamp, decimal64 -> ints; uint64 -> uints; decimal128 -> wides;
-/// float64 -> floats; string -> strings.
-/// Values of NULL rows are unspecified. Pointers live until the evaluator's next block.
+/// The values of an expression for a block of at most kBlockRows rows, in the C++ type of its evaluation type
+/// (vec.hpp). Values of NULL rows are unspecified. Pointers live until the evaluator's next block.
 struct Block {
   std::int64_t size = 0;
   DataType type;
-  const std::uint8_t* bytes = nullptr;
-  const std::int64_t* ints = nullptr;
-  const std::uint64_t* uints = nullptr;
-  const Int128* wides = nullptr;
-  const double* floats = nullptr;
-  const std::string_view* strings = nullptr;
+  const void* values = nullptr;
   const std::uint8_t* valid = nullptr;  ///< one byte a row, 0 = NULL; null: no NULLs in this block
+
+  template <class T>
+  const T* as() const {
+    return static_cast<const T*>(values);
+  }
+  /// Stores 1 for the rows of which a condition is true, else 0; NULL is not true.
+  void store_truth(std::uint8_t* out) const;
 };
 
 struct Program;

@@ -72,18 +72,10 @@ std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Acti
 
 // Not inlined, so that the memory of its loops does not add up along the recursion.
 [[gnu::noinline]] Vec Interpreter::apply(const Operation& operation, std::span<Vec> operands, Active active) {
+  if (query::is_arithmetic(operation.op)) return arithmetic(operation, operands, active);
+  if (query::is_comparison(operation.op)) return comparison(operation.op, operands);
+  if (query::is_time_part(operation.op)) return date_part(operation, std::move(operands[0]));
   switch (operation.op) {
-    case Op::add:
-    case Op::subtract:
-    case Op::multiply:
-    case Op::divide:
-    case Op::modulo: return arithmetic(operation, operands, active);
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal: return comparison(operation.op, operands);
     case Op::in:
       return operation.members != nullptr ? in_members(operation, std::move(operands[0])) : in(operation, operands);
     case Op::between: return between(operation, operands);
@@ -91,13 +83,6 @@ std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Acti
     case Op::max: return extremum(operation, operands, active);
     case Op::logical_not: return logical_not(std::move(operands[0]));
     case Op::like: return like(operation, operands);
-    case Op::year:
-    case Op::month:
-    case Op::day:
-    case Op::hour:
-    case Op::minute:
-    case Op::second:
-    case Op::weekday: return date_part(operation, std::move(operands[0]));
     case Op::length: return text_length(std::move(operands[0]));
     case Op::lower:
     case Op::upper: return change_case(operation, std::move(operands[0]));
@@ -152,11 +137,7 @@ Interpreter::Active Interpreter::all_present(std::span<const Vec> operands, Acti
   const auto has_null = [](const Vec& operand) { return operand.valid != nullptr; };
   if (std::none_of(operands.begin(), operands.end(), has_null)) return active;
   auto* present = scratch.as<std::uint8_t>();
-  if (active == nullptr) {
-    std::fill_n(present, size_, std::uint8_t{1});
-  } else {
-    std::copy_n(active, size_, present);
-  }
+  store_active(active, present);
   for (const Vec& operand : operands) {
     if (operand.valid == nullptr) continue;
     for (std::int64_t i = 0; i < size_; ++i) present[i] &= operand.valid[i];
@@ -316,11 +297,31 @@ Vec Interpreter::logic(const Operation& operation, Active active) {
   return result;
 }
 
-[[gnu::noinline]] void Interpreter::take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out,
-                                                std::uint8_t* valid) {
-  with_evaluation_type(out.type.type, [&]<class T>(T) {
+void Interpreter::store_active(Active active, std::uint8_t* out) const {
+  if (active == nullptr) {
+    std::fill_n(out, size_, std::uint8_t{1});
+  } else {
+    std::copy_n(active, size_, out);
+  }
+}
+
+[[gnu::noinline]] Interpreter::Choice Interpreter::begin_choice(const Operation& operation, Active active) {
+  Choice choice{.out = fresh(operation.type), .valid = nullptr, .open_rows = pool_.take(), .open = nullptr};
+  choice.out.validity = pool_.take();
+  choice.valid = choice.out.validity.as<std::uint8_t>();
+  choice.out.valid = choice.valid;
+  std::fill_n(choice.valid, size_, std::uint8_t{0});
+  with_evaluation_type(operation.type.type, [&]<class T>(T) { std::fill_n(choice.out.values.as<T>(), size_, T{}); });
+  choice.open = choice.open_rows.as<std::uint8_t>();
+  store_active(active, choice.open);
+  return choice;
+}
+
+[[gnu::noinline]] void Interpreter::take_branch(const Vec& branch, const std::uint8_t* taken, Choice& choice) {
+  std::uint8_t* const valid = choice.valid;
+  with_evaluation_type(choice.out.type.type, [&]<class T>(T) {
     const T* from = branch.as<T>();
-    T* values = out.values.as<T>();
+    T* values = choice.out.values.as<T>();
     for (std::int64_t i = 0; i < size_; ++i) values[i] = taken[i] != 0 ? from[i] : values[i];
   });
   for (std::int64_t i = 0; i < size_; ++i) {
@@ -329,20 +330,10 @@ Vec Interpreter::logic(const Operation& operation, Active active) {
 }
 
 Vec Interpreter::case_when(const Operation& operation, Active active) {
-  Vec out = fresh(operation.type);
-  out.validity = pool_.take();
-  auto* valid = out.validity.as<std::uint8_t>();
-  std::fill_n(valid, size_, std::uint8_t{0});
-  with_evaluation_type(operation.type.type, [&]<class T>(T) { std::fill_n(out.values.as<T>(), size_, T{}); });
-  Buffer open_buffer = pool_.take();  // rows that no branch has taken yet
+  Choice choice = begin_choice(operation, active);
+  std::uint8_t* const open = choice.open;
   Buffer taken_buffer = pool_.take();
-  auto* open = open_buffer.as<std::uint8_t>();
   auto* taken = taken_buffer.as<std::uint8_t>();
-  if (active == nullptr) {
-    std::fill_n(open, size_, std::uint8_t{1});
-  } else {
-    std::copy_n(active, size_, open);
-  }
   const std::size_t count = operation.operands.size();
   for (std::size_t child = 0; child < count && any(open, size_); child += 2) {
     const bool is_else = child + 1 == count;
@@ -358,36 +349,25 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
       if (!any(taken, size_)) continue;
     }
     const Operation& branch = operand(operation, is_else ? child : child + 1);
-    take_branch(spread(convert(evaluate(branch, taken), operation.type, taken), size_), taken, out, valid);
+    take_branch(spread(convert(evaluate(branch, taken), operation.type, taken), size_), taken, choice);
     for (std::int64_t i = 0; i < size_; ++i) {
       open[i] = static_cast<std::uint8_t>(open[i] & (taken[i] ^ 1));
     }
   }
-  out.valid = valid;
-  return out;
+  return std::move(choice.out);
 }
 
 /// The first value that is not NULL. An operand is needed only for rows on which all before it are NULL.
 Vec Interpreter::coalesce(const Operation& operation, Active active) {
-  Vec out = fresh(operation.type);
-  out.validity = pool_.take();
-  auto* valid = out.validity.as<std::uint8_t>();
-  std::fill_n(valid, size_, std::uint8_t{0});
-  with_evaluation_type(operation.type.type, [&]<class T>(T) { std::fill_n(out.values.as<T>(), size_, T{}); });
-  Buffer open_buffer = pool_.take();  // rows that have no value yet
-  auto* open = open_buffer.as<std::uint8_t>();
-  if (active == nullptr) {
-    std::fill_n(open, size_, std::uint8_t{1});
-  } else {
-    std::copy_n(active, size_, open);
-  }
+  Choice choice = begin_choice(operation, active);
+  std::uint8_t* const open = choice.open;
+  const std::uint8_t* const valid = choice.valid;
   for (std::size_t i = 0; i < operation.operands.size() && any(open, size_); ++i) {
     const Vec values = spread(convert(evaluate(operand(operation, i), open), operation.type, open), size_);
-    take_branch(values, open, out, valid);
+    take_branch(values, open, choice);
     for (std::int64_t row = 0; row < size_; ++row) open[row] = static_cast<std::uint8_t>(open[row] & (valid[row] ^ 1));
   }
-  out.valid = valid;
-  return out;
+  return std::move(choice.out);
 }
 
 }  // namespace skyrank::exec

@@ -79,8 +79,18 @@ class Interpreter {
 
   Vec combine_logic(query::Op op, Vec left, const Vec& right);
   void negate_truth(Vec& vec);
-  /// `out` gets the values of the rows that `taken` flags.
-  void take_branch(const Vec& branch, const std::uint8_t* taken, Vec& out, std::uint8_t* valid);
+  /// The values of `case` or `coalesce` while rows take them from its branches; all NULL at first.
+  struct Choice {
+    Vec out;
+    std::uint8_t* valid;
+    Buffer open_rows;
+    std::uint8_t* open;  ///< rows that have taken none
+  };
+  Choice begin_choice(const Operation& operation, Active active);
+  /// The rows that `taken` flags get the values of a branch.
+  void take_branch(const Vec& branch, const std::uint8_t* taken, Choice& choice);
+  /// Flags the rows of `active`, or all rows.
+  void store_active(Active active, std::uint8_t* out) const;
   Vec fresh(DataType type);
 
   /// Rows of `out` are NULL where those of `a` or `b` are; takes their memory.

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -16,42 +16,17 @@ using query::Op;
 
 namespace {
 
-struct Equal {
-  template <class T>
-  static bool same(T a, T b) {
-    return a == b;
-  }
-  static bool of(std::partial_ordering order) { return is_eq(order); }
-};
-struct NotEqual {
-  template <class T>
-  static bool same(T a, T b) {
-    return a != b;
-  }
-  static bool of(std::partial_ordering order) { return is_neq(order); }
-};
-struct Less {
-  template <class T>
-  static bool same(T a, T b) {
-    return a < b;
-  }
-  static bool of(std::partial_ordering order) { return is_lt(order); }
-};
-struct LessEqual {
-  template <class T>
-  static bool same(T a, T b) {
-    return a <= b;
-  }
-  static bool of(std::partial_ordering order) { return is_lteq(order); }
-};
+/// A number that relates to 0 as two values do to each other. Those without an order count as a greater one and a
+/// lesser one: of the four relations only `not equal` holds for either.
+int sign_of(std::partial_ordering order) { return is_lt(order) ? -1 : is_eq(order) ? 0 : 1; }
 
 template <class F>
 void with_relation(Op op, F&& f) {
   switch (op) {
-    case Op::equal: return f(Equal{});
-    case Op::not_equal: return f(NotEqual{});
-    case Op::less: return f(Less{});
-    default: return f(LessEqual{});
+    case Op::equal: return f(std::equal_to<>());
+    case Op::not_equal: return f(std::not_equal_to<>());
+    case Op::less: return f(std::less<>());
+    default: return f(std::less_equal<>());
   }
 }
 
@@ -125,16 +100,17 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
   }
   Vec out = fresh(Type::boolean);
   auto* result = out.values.as<std::uint8_t>();
-  with_relation(op, [&]<class Relation>(Relation) {
+  with_relation(op, [&](auto relation) {
     if (time) {
       for (std::int64_t i = 0; i < size_; ++i) {
         result[i] =
-            Relation::same(nanoseconds(a.as<std::int64_t>()[i], a.type), nanoseconds(b.as<std::int64_t>()[i], b.type));
+            relation(nanoseconds(a.as<std::int64_t>()[i], a.type), nanoseconds(b.as<std::int64_t>()[i], b.type));
       }
       return;
     }
     if (decimals) {
-      order_rows(a, b, size_, [&](std::int64_t i, std::partial_ordering order) { result[i] = Relation::of(order); });
+      order_rows(a, b, size_,
+                 [&](std::int64_t i, std::partial_ordering order) { result[i] = relation(sign_of(order), 0); });
       return;
     }
     with_evaluation_type(a.type.type, [&]<class A>(A) {
@@ -142,11 +118,11 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
         if constexpr (std::is_same_v<A, B>) {
           with_values<A>(a, [&](auto left) {
             with_values<B>(b, [&](auto right) {
-              for (std::int64_t i = 0; i < size_; ++i) result[i] = Relation::template same<A>(left[i], right[i]);
+              for (std::int64_t i = 0; i < size_; ++i) result[i] = relation(left[i], right[i]);
             });
           });
         } else if constexpr (kNumber<A> && kNumber<B> && !std::is_same_v<A, Int128> && !std::is_same_v<B, Int128>) {
-          for (std::int64_t i = 0; i < size_; ++i) result[i] = Relation::of(order(a.as<A>()[i], b.as<B>()[i]));
+          for (std::int64_t i = 0; i < size_; ++i) result[i] = relation(sign_of(order(a.as<A>()[i], b.as<B>()[i])), 0);
         }
       });
     });

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 

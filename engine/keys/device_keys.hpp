@@ -8,8 +8,8 @@
 #include "engine/keys/keys.hpp"
 #include "kernels/cuda/device/array.hpp"
 
-// Keys in the memory of a GPU: copies between it and the host, and the functions of combine_keys.hpp and
-// key_columns.hpp over keys that lie there.
+// Keys in the memory of a GPU: copies between it and the host, and the functions of key_columns.hpp over keys that lie
+// there.
 namespace skyrank::exec {
 
 /// n keys in the host's memory, or in the device's. They stay where they are if they are there.
@@ -32,7 +32,7 @@ class HeldKeys {
   kernels::Memory memory_;
 };
 
-// Counterparts of the functions of combine_keys.hpp and key_columns.hpp for keys that are on the device.
+// Counterparts of the functions of key_columns.hpp for keys that are on the device.
 Keys widen_on_device(const Keys& keys, std::int64_t n, kernels::KeyWidth width);
 Keys combine_prior_on_device(const std::vector<Keys>& columns, std::int64_t n);
 Keys take_on_device(const Keys& keys, std::span<const std::int64_t> positions);

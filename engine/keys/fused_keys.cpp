@@ -5,13 +5,13 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "engine/expression/load.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/expression/program.hpp"
 #include "engine/expression/vec.hpp"
 #include "engine/keys/blocks/block_keys.hpp"
+#include "engine/keys/key_memory.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"
@@ -53,12 +53,6 @@ void encode(const T* values, std::int64_t size, bool high, Key* out) {
   }
 }
 
-template <class Key>
-void encode_nulls(const std::uint8_t* valid, std::int64_t size, Key null, Key* out) {
-  if (valid == nullptr) return;
-  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null;
-}
-
 /// Stored types by the width of their keys: floats keep their own, integers of 32 bits too unless NULL needs room.
 template <class Key, class T>
 constexpr bool kHasKeys = std::is_floating_point_v<T> ? sizeof(T) == sizeof(Key) : sizeof(T) <= sizeof(Key);
@@ -77,9 +71,8 @@ class Reader final : public kernels::KeyReader {
   kernels::KeyBlock read(std::size_t first, std::size_t last) override {
     const std::uint8_t* taking = nullptr;
     if (condition_) {
-      store_passing(
-          condition_->evaluate(rows_, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last - first)),
-          taking_.data());
+      condition_->evaluate(rows_, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last - first))
+          .store_truth(taking_.data());
       taking = taking_.data();
       if (std::memchr(taking, 1, last - first) == nullptr) return {nullptr, nullptr, true};
     }
@@ -92,19 +85,10 @@ class Reader final : public kernels::KeyReader {
 
   void filter(std::span<const RowId> rows, std::uint8_t* taking) override {
     const auto size = static_cast<std::int64_t>(rows.size());
-    store_passing(condition_->evaluate(Rows{size, rows.data()}, 0, size), taking);
+    condition_->evaluate(Rows{size, rows.data()}, 0, size).store_truth(taking);
   }
 
  private:
-  /// Stores the rows for which a condition is true; NULL is not true.
-  static void store_passing(const Block& truth, std::uint8_t* taking) {
-    if (truth.valid == nullptr) {
-      std::copy_n(truth.bytes, truth.size, taking);
-    } else {
-      for (std::int64_t i = 0; i < truth.size; ++i) taking[i] = truth.bytes[i] & truth.valid[i];
-    }
-  }
-
   kernels::KeyBlock score(std::size_t first, std::size_t last, const std::uint8_t* taking) {
     const auto begin = static_cast<std::int64_t>(first);
     const auto size = static_cast<std::int64_t>(last - first);
@@ -131,21 +115,17 @@ class Reader final : public kernels::KeyReader {
       }
     });
     std::uint8_t validity[kBlockRows];
-    encode_nulls(load_validity(*column_, rows_, begin, size, validity), size, null_, keys_.data());
+    write_null(load_validity(*column_, rows_, begin, size, validity), size, null_, keys_.data());
   }
 
   void read_block(const Block& block) {
-    if (block.bytes != nullptr) encode(block.bytes, block.size, high_, keys_.data());
-    if (block.ints != nullptr) encode_computed(block.ints, block.size);
-    if (block.uints != nullptr) encode_computed(block.uints, block.size);
-    if (block.floats != nullptr) encode_computed(block.floats, block.size);
-    encode_nulls(block.valid, block.size, null_, keys_.data());
-  }
-
-  /// Computed values but booleans take 64 bits, and so do their keys.
-  template <class T>
-  void encode_computed(const T* values, std::int64_t size) {
-    if constexpr (sizeof(Key) == sizeof(T)) encode(values, size, high_, keys_.data());
+    with_evaluation_type(block.type.type, [&]<class T>(T) {
+      // Computed values but booleans take 64 bits, and so do their keys.
+      if constexpr (std::is_same_v<T, std::uint8_t> || sizeof(T) == sizeof(Key)) {
+        encode(block.as<T>(), block.size, high_, keys_.data());
+      }
+    });
+    write_null(block.valid, block.size, null_, keys_.data());
   }
 
   Rows rows_;
@@ -165,7 +145,33 @@ bool uses_all_keys(const query::BoundExpression& expression) {
   return type == Type::int64 || type == Type::decimal64 || type == Type::uint64 || type == Type::timestamp;
 }
 
+/// Returns the term of a column whose values lie next to each other; nothing for other columns.
+std::optional<SumTerm> host_term(const WeightedColumn& term, const Table& table) {
+  const ColumnData& data = table.column(term.column).data();
+  const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
+  const bool contiguous =
+      data.stride == static_cast<std::int64_t>(width) && reinterpret_cast<std::uintptr_t>(data.values) % width == 0;
+  if (!contiguous) return std::nullopt;
+  if (data.type.type == Type::float32) return SumTerm{static_cast<const float*>(data.values), nullptr, term.weight};
+  return SumTerm{nullptr, static_cast<const double*>(data.values), term.weight};
+}
+
 }  // namespace
+
+std::optional<WeightedSum> WeightedSum::match(const Ir& expression, const Table& table) {
+  if (expression.root().op == query::Op::column) return std::nullopt;
+  WeightedSum sum;
+  for (const WeightedColumn& column : weighted_columns(expression, table)) {
+    const auto term = host_term(column, table);
+    if (!term) return std::nullopt;
+    sum.terms_.push_back(*term);
+  }
+  return sum.terms_.empty() ? std::nullopt : std::optional(std::move(sum));
+}
+
+void WeightedSum::encode(std::int64_t begin, std::int64_t size, bool high, std::uint64_t* keys) const {
+  encode_sums(terms_, static_cast<std::size_t>(begin), static_cast<std::size_t>(size), high, keys);
+}
 
 bool FusedKeys::fits(const query::BoundQuery& query, const Table& table) {
   const bool simple = query.ranking.size() == 1 && query.limit && !query.group && !query.preference &&

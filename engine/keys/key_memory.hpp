@@ -7,6 +7,7 @@
 
 #include "engine/keys/keys.hpp"
 
+// Parts that all makers of keys share: memory, widths, and the codes of NULL.
 namespace skyrank::exec {
 
 /// Room for n keys, uninitialised.
@@ -51,6 +52,13 @@ struct NullableCodes {
         null(nulls_first ? 0 : max_code + 1),
         last(any_null ? max_code + 1 : max_code) {}
 };
+
+/// Gives the NULL rows of a block their key; `valid` as load_validity gives it.
+template <class Key>
+void write_null(const std::uint8_t* valid, std::int64_t size, Key null, Key* out) {
+  if (valid == nullptr) return;
+  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null;
+}
 
 /// Calls `f(Key{})` with the key type of a width.
 template <class F>

@@ -20,9 +20,8 @@
 #include "engine/keys/distance.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
-#include "engine/keys/string_keys.hpp"
+#include "engine/keys/special_keys.hpp"
 #include "engine/keys/value_range.hpp"
-#include "engine/keys/wide_keys.hpp"
 #include "engine/query/values.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "kernels/common/keys.hpp"
@@ -36,14 +35,6 @@ using Kind = Preference::Kind;
 namespace {
 
 constexpr std::uint64_t kMaxCode = std::numeric_limits<std::uint64_t>::max();
-
-/// Ranks of n codes among their different values, from 0; rows with `present[i] == 0` rank before or behind all others.
-Keys dense_ranks(const std::uint64_t* codes, const std::uint8_t* present, std::int64_t n, bool nulls_first) {
-  return ranks_of_rows(n, [=](RowId a, RowId b) {
-    if (present[a] != present[b]) return (present[a] != 0) != nulls_first;
-    return present[a] != 0 && codes[a] < codes[b];
-  });
-}
 
 /// Takes the codes of rows: into keys of some width, or to where they are ranked.
 struct CodeWriter {
@@ -60,9 +51,7 @@ void write_keys(const CodeWriter& to, std::int64_t begin, std::int64_t size, con
   Key* const out = static_cast<Key*>(to.out) + begin;
   const auto first = static_cast<Key>(to.keys->first);
   for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(first + static_cast<Key>(codes[i]));
-  if (valid == nullptr) return;
-  const auto null = static_cast<Key>(to.keys->null);
-  for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null;
+  write_null(valid, size, static_cast<Key>(to.keys->null), out);
 }
 
 void keep_codes(const CodeWriter& to, std::int64_t begin, std::int64_t size, const std::uint64_t* codes,
@@ -87,7 +76,7 @@ Keys keys_of_codes(std::int64_t n, const CodeRange& range, const std::function<v
     KeyMemory<std::uint64_t> codes(n);
     Vector<std::uint8_t> present(static_cast<std::size_t>(n), 1);
     fill({keep_codes, codes.data(), nullptr, present.data()});
-    return dense_ranks(codes.data(), present.data(), n, range.nulls_first);
+    return ranks_of_present(present, range.nulls_first, [&](RowId a, RowId b) { return codes[a] < codes[b]; });
   }
   const NullableCodes codes(range.max, range.any_null, range.nulls_first);
   return with_width(width_for(codes.last), [&]<class Key>(Key) {
@@ -123,8 +112,7 @@ Keys integer_keys(const Source& source, ValueOrder order) {
       Key* out = keys.data() + begin;
       const auto first = static_cast<Key>(codes.first);
       for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Key>(first + static_cast<Key>(code(values[i])));
-      if (valid == nullptr) return;
-      for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(codes.null);
+      write_null(valid, size, static_cast<Key>(codes.null), out);
     });
     return std::move(keys).keys();
   });
@@ -151,8 +139,7 @@ Keys float_keys(const Source& source, ValueOrder order) {
   for_blocks<Bits>(source, [&](std::int64_t begin, std::int64_t size, const Bits* values, const std::uint8_t* valid) {
     Bits* out = keys.data() + begin;
     encode_block(values, size, order.high, out);
-    if (valid == nullptr) return;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null_key;
+    write_null(valid, size, null_key, out);
   });
   return std::move(keys).keys();
 }
@@ -191,8 +178,7 @@ Keys float_distance_keys(const Source& source, double from, double to, ValueOrde
       const double distance = x >= from && x <= to ? 0.0 : outside;  // NaN stays NaN
       out[i] = kernels::float_key(std::bit_cast<std::uint64_t>(distance), order.high);
     }
-    if (valid == nullptr) return;
-    for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : null_key;
+    write_null(valid, size, null_key, out);
   });
   return std::move(keys).keys();
 }

@@ -8,6 +8,7 @@
 #include "engine/stop.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 
+// Ranks as keys, for values that have no code of 64 bits in their order.
 namespace skyrank::exec {
 
 /// Returns dense ranks of rows by a strict weak order on them: sorts, then numbers the runs of equal rows.
@@ -31,6 +32,16 @@ Keys ranks_of_rows(std::int64_t n, Less less) {
       keys[rows[i]] = rank;
     }
     return std::move(keys).keys();
+  });
+}
+
+/// The same by an order of the rows that are `present`; others, which are NULL, come before or behind all of them.
+template <class Less>
+Keys ranks_of_present(const Vector<std::uint8_t>& present, bool nulls_first, Less less) {
+  const std::uint8_t* const there = present.data();
+  return ranks_of_rows(static_cast<std::int64_t>(present.size()), [=](RowId a, RowId b) {
+    if (there[a] != there[b]) return (there[a] != 0) != nulls_first;
+    return there[a] != 0 && less(a, b);
   });
 }
 

@@ -1,7 +1,6 @@
-#include "engine/keys/string_keys.hpp"
+#include "engine/keys/special_keys.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <utility>
 
 #include "engine/column_traits.hpp"
@@ -10,6 +9,8 @@
 #include "engine/runtime/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 
+// Makes keys of strings. Whatever is computed of a text is computed once for each entry of a dictionary, where there is
+// one.
 namespace skyrank::exec {
 namespace {
 
@@ -53,8 +54,7 @@ Keys keys_of_blocks(const Source& source, const NullableCodes& codes, const Fill
     for_validity(source, [&](std::int64_t begin, std::int64_t size, const std::uint8_t* valid) {
       Key* out = keys.data() + begin;
       fill(begin, size, valid, out);
-      if (valid == nullptr) return;
-      for (std::int64_t i = 0; i < size; ++i) out[i] = valid[i] != 0 ? out[i] : static_cast<Key>(codes.null);
+      write_null(valid, size, static_cast<Key>(codes.null), out);
     });
     return std::move(keys).keys();
   });
@@ -105,12 +105,10 @@ Keys ranks_of_texts(const Source& source, ValueOrder order) {
       if (present[row] != 0) texts[row] = Text(values[i]);
     }
   });
-  return ranks_of_rows(source.rows.n, [&](RowId a, RowId b) {
-    const auto i = static_cast<std::size_t>(a);
-    const auto j = static_cast<std::size_t>(b);
-    if (present[i] != present[j]) return (present[i] != 0) != order.nulls_first;
-    if (present[i] == 0) return false;
-    return order.high ? texts[j] < texts[i] : texts[i] < texts[j];
+  return ranks_of_present(present, order.nulls_first, [&](RowId a, RowId b) {
+    const Text& x = texts[static_cast<std::size_t>(a)];
+    const Text& y = texts[static_cast<std::size_t>(b)];
+    return order.high ? y < x : x < y;
   });
 }
 

@@ -1,4 +1,4 @@
-#include "engine/keys/wide_keys.hpp"
+#include "engine/keys/special_keys.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -11,6 +11,7 @@
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/ranks.hpp"
 
+// Makes keys of integers of 128 bits.
 namespace skyrank::exec {
 namespace {
 
@@ -61,15 +62,13 @@ Keys encode(const WideValues& wide, std::uint64_t max_code, bool nulls_first, Co
   });
 }
 
-/// Ranks of rows by `compare(i, j)` of the present ones; NULLs rank before or behind them.
-template <class Compare>
-Keys ranks(const WideValues& wide, bool reversed, bool nulls_first, Compare compare) {
-  return ranks_of_rows(wide.size(), [&](RowId a, RowId b) {
-    const auto i = static_cast<std::size_t>(a);
-    const auto j = static_cast<std::size_t>(b);
-    if (wide.present[i] != wide.present[j]) return (wide.present[i] != 0) != nulls_first;
-    if (wide.present[i] == 0) return false;
-    return reversed ? compare(j, i) < 0 : compare(i, j) < 0;
+/// Ranks of rows by `value(i)` of the present ones.
+template <class ValueOf>
+Keys ranks(const WideValues& wide, bool reversed, bool nulls_first, ValueOf value) {
+  return ranks_of_present(wide.present, nulls_first, [&](RowId a, RowId b) {
+    const auto x = value(static_cast<std::size_t>(a));
+    const auto y = value(static_cast<std::size_t>(b));
+    return reversed ? y < x : x < y;
   });
 }
 
@@ -103,8 +102,7 @@ Keys wide_value_keys(const Source& source, bool high, bool nulls_first) {
     return encode(wide, span, nulls_first,
                   [&](std::size_t i) { return high ? span - wide.offset(i) : wide.offset(i); });
   }
-  return ranks(wide, high, nulls_first,
-               [&](std::size_t i, std::size_t j) { return wide.values[i] <=> wide.values[j]; });
+  return ranks(wide, high, nulls_first, [&](std::size_t i) { return wide.values[i]; });
 }
 
 Keys wide_distance_keys(const Source& source, const Value& from, const Value& to, bool inverted, bool nulls_first) {
@@ -119,9 +117,7 @@ Keys wide_distance_keys(const Source& source, const Value& from, const Value& to
     });
   }
   const WideRange range = wide_range(from, to, type, wide.lowest, wide.highest);
-  return ranks(wide, inverted, nulls_first, [&](std::size_t i, std::size_t j) {
-    return distance_of(wide.values[i], range) <=> distance_of(wide.values[j], range);
-  });
+  return ranks(wide, inverted, nulls_first, [&](std::size_t i) { return distance_of(wide.values[i], range); });
 }
 
 }  // namespace skyrank::exec

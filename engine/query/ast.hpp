@@ -108,6 +108,10 @@ std::string to_sql_text(const Node& node, bool as_operand = false);
 
 /// "+", "and", "is null", "abs", ... for messages.
 std::string_view spelling(Op op);
+/// Returns true for +, -, *, / and % of two operands.
+constexpr bool is_arithmetic(Op op) { return op >= Op::add && op <= Op::modulo; }
+/// Returns true for year, month, ..., weekday.
+constexpr bool is_time_part(Op op) { return op >= Op::year && op <= Op::weekday; }
 /// Returns true for =, !=, <, <=, > and >=.
 constexpr bool is_comparison(Op op) { return op >= Op::equal && op <= Op::greater_equal; }
 /// The comparison that says the same with its operands exchanged: `<` for `>`, and so on.

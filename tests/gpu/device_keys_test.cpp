@@ -16,7 +16,6 @@
 
 #include "engine/device/device_query_state.hpp"
 #include "engine/device/translate.hpp"
-#include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_columns.hpp"

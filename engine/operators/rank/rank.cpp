@@ -6,9 +6,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/device/resident.hpp"
-#include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/device_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/operators/segment_tasks.hpp"
 #include "kernels/common/column_scan.hpp"
 #include "kernels/cuda/topk/partitions.hpp"

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/device_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/operators/skyline/levels_at_once.hpp"
 
 namespace skyrank::exec {

@@ -11,8 +11,8 @@
 
 #include "engine/device/device_query_state.hpp"
 #include "engine/executor/plan_whole.hpp"
-#include "engine/keys/combine_keys.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/operators/execution.hpp"
 #include "engine/operators/gather/gather_stage.hpp"
 #include "engine/operators/rank/rank_stage.hpp"

@@ -222,19 +222,11 @@ class Binder {
   }
 
   BoundPtr combine(const Node& node, std::vector<BoundPtr> operands) {
+    if (is_arithmetic(node.op)) return bind_arithmetic(node, std::move(operands));
+    if (is_comparison(node.op)) return bind_comparison(node, std::move(operands));
+    if (is_time_part(node.op)) return bind_date_part(node, std::move(operands));
     switch (node.op) {
       case Op::negate: return bind_negate(node, std::move(operands));
-      case Op::add:
-      case Op::subtract:
-      case Op::multiply:
-      case Op::divide:
-      case Op::modulo: return bind_arithmetic(node, std::move(operands));
-      case Op::equal:
-      case Op::not_equal:
-      case Op::less:
-      case Op::less_equal:
-      case Op::greater:
-      case Op::greater_equal:
       case Op::in:
       case Op::between: return bind_comparison(node, std::move(operands));
       case Op::logical_and:
@@ -251,20 +243,12 @@ class Binder {
       case Op::min:
       case Op::max:
       case Op::coalesce: return bind_choice(node, std::move(operands));
-      case Op::year:
-      case Op::month:
-      case Op::day:
-      case Op::hour:
-      case Op::minute:
-      case Op::second:
-      case Op::weekday: return bind_date_part(node, std::move(operands));
       case Op::length:
       case Op::lower:
       case Op::upper: return bind_text_function(node, std::move(operands));
       case Op::like: return bind_like(node, std::move(operands));
       case Op::case_when: return bind_case(node, std::move(operands));
-      case Op::literal:
-      case Op::column: break;  // have no operands to combine
+      default: break;  // literals and columns have no operands to combine
     }
     fail(node, "unexpected " + in_quotes(spelling(node.op)));
   }

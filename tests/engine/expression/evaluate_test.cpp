@@ -498,7 +498,7 @@ TEST(Evaluate, BlocksBeginAnywhere) {
         const bool valid = block.valid == nullptr || block.valid[i] != 0;
         ASSERT_EQ(valid, !reference::is_null(value));
         if (valid) {
-          ASSERT_EQ(Value(block.ints[i]), value);
+          ASSERT_EQ(Value(block.as<std::int64_t>()[i]), value);
         }
       }
     }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "engine/keys/keys.hpp"
 #include "tests/engine/operator_test.hpp"

@@ -16,7 +16,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/keys/combine_keys.hpp"
+#include "engine/keys/key_columns.hpp"
 #include "engine/keys/key_memory.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"

@@ -1,15 +1,14 @@
 #include <skyrank/plan.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
+// Prints plans as trees for a terminal.
 namespace skyrank {
 inline namespace v0 {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <skyrank/error.hpp>
 
+// Turns offsets in a text into lines and columns, for messages.
 namespace skyrank::query {
 
 /// Lines and columns of a UTF-8 text that begins at `origin`: columns count code points, lines end with '\n'. Finding a

@@ -1,7 +1,6 @@
 #include "engine/query/values.hpp"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -8,6 +8,7 @@
 #include "engine/query/left_out_columns.hpp"
 #include "engine/query/locations.hpp"
 
+// Finds what a query may say but hardly means.
 namespace skyrank {
 inline namespace v0 {
 namespace {

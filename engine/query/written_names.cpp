@@ -1,6 +1,5 @@
 #include "engine/query/written_names.hpp"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -114,7 +113,9 @@ Names name_first(Query& query, Names names, bool& changed) {
   return later;
 }
 
-void name_later(Query& query, Names& names) {
+/// Names all clauses but the keys.
+void name_clauses(Query& query, const Names& columns, bool& changed) {
+  Names names = name_first(query, columns, changed);
   if (query.prefer()) query.prefer(names.of(*query.prefer()));
   std::vector<RankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) ranking.emplace_back(names.of(term.expression), term.high);
@@ -124,17 +125,22 @@ void name_later(Query& query, Names& names) {
   if (!items.empty()) query.select(std::move(items));
 }
 
-/// Names all clauses but the keys.
-void name_clauses(Query& query, const Names& columns, bool& changed) {
-  Names names = name_first(query, columns, changed);
-  name_later(query, names);
-}
-
 std::vector<std::string> columns_of_table(const Table& table) {
   std::vector<std::string> names;
   for (const Column& column : table.columns()) names.push_back(column.name());
   for (const UnsupportedColumn& column : table.unsupported()) names.push_back(column.name);
   return names;
+}
+
+/// Returns what name(query, names, changed) makes of a query; nothing where it changes nothing.
+template <class Name>
+std::optional<Query> renamed(const Query& query, const std::vector<std::string>& columns, const Name& name) {
+  if (!is_written(query)) return std::nullopt;
+  Query named = query;
+  bool changed = false;
+  Names names(columns, changed);
+  name(named, names, changed);
+  return changed ? std::optional(std::move(named)) : std::nullopt;
 }
 
 }  // namespace
@@ -162,13 +168,10 @@ NodePtr parse_name_or_expression(std::string_view text, const PlaceFunction& pla
 }
 
 std::optional<Query> with_written_names(const Query& query, const std::vector<std::string>& columns) {
-  if (!is_written(query)) return std::nullopt;
-  Query named = query;
-  bool changed = false;
-  Names names(columns, changed);
-  name_keys(named, [&](const std::vector<GroupKey>& keys) { return names.of(keys); });
-  name_clauses(named, names, changed);
-  return changed ? std::optional(std::move(named)) : std::nullopt;
+  return renamed(query, columns, [](Query& named, Names& names, bool& changed) {
+    name_keys(named, [&](const std::vector<GroupKey>& keys) { return names.of(keys); });
+    name_clauses(named, names, changed);
+  });
 }
 
 std::optional<Query> with_written_names(const Query& query, const Table& table) {
@@ -177,25 +180,19 @@ std::optional<Query> with_written_names(const Query& query, const Table& table) 
 }
 
 Query with_written_keys(const Query& query, const Table& table) {
-  if (!is_written(query)) return query;
-  Query named = query;
-  bool changed = false;
-  Names names(columns_of_table(table), changed);
-  name_keys(named, [&](std::vector<GroupKey> keys) {
-    for (GroupKey& key : keys) {
-      if (key.name == output_name(key.expression)) key = GroupKey(names.of(key.expression));
-    }
-    return keys;
-  });
-  return changed ? named : query;
+  const auto name = [](Query& named, Names& names, bool& /*changed*/) {
+    name_keys(named, [&](std::vector<GroupKey> keys) {
+      for (GroupKey& key : keys) {
+        if (key.name == output_name(key.expression)) key = GroupKey(names.of(key.expression));
+      }
+      return keys;
+    });
+  };
+  return renamed(query, columns_of_table(table), name).value_or(query);
 }
 
 Query with_written_clauses(const Query& query, const Table& table) {
-  if (!is_written(query)) return query;
-  Query named = query;
-  bool changed = false;
-  name_clauses(named, Names(columns_of_table(table), changed), changed);
-  return changed ? named : query;
+  return renamed(query, columns_of_table(table), name_clauses).value_or(query);
 }
 
 }  // namespace skyrank::query

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <limits>
 #include <string>
 
+// Finds how much memory the process may use: that of the machine, or less by its control groups and its own limits.
 namespace skyrank::exec {
 namespace {
 

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "engine/column_traits.hpp"

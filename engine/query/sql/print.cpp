@@ -2,7 +2,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <variant>
 
 #include <skyrank/query.hpp>
@@ -11,6 +10,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 
 // Queries as SQL: what parse.cpp reads, one clause a line.
 namespace skyrank {
@@ -43,8 +43,7 @@ std::string joined(const List& list, std::string_view separator, const Print& pr
 }
 
 std::string print(const Aggregate& aggregate) {
-  constexpr std::string_view kNames[] = {"COUNT", "SUM", "MIN", "MAX", "AVG"};
-  return std::string(kNames[static_cast<int>(aggregate.function)]) + "(" +
+  return query::in_capitals(query::word_for(aggregate.function)) + "(" +
          (aggregate.argument ? sql_of(*aggregate.argument) : "*") + ") AS " + name_text(aggregate.name);
 }
 

@@ -11,7 +11,6 @@
 
 #include "engine/query/locations.hpp"
 #include "engine/query/yaml/read.hpp"
-#include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
 // Batches: the top level of the YAML text, its tables, and the checks between tables and queries (names that come
@@ -90,23 +89,19 @@ TableSpec read_table(const YamlDocument& document, const YamlNode& name, const Y
   if ((file == nullptr) == (generate == nullptr)) {
     document.fail(name, what + " needs one of 'file' and 'generate'" + (file == nullptr ? "" : ", not both"));
   }
-  const auto with = [&](const char* key, const auto& use) {
-    const YamlNode* const value = map.find(key);
-    if (value != nullptr) document.attempt([&] { use(*value); });
-  };
-  with("file", [&](const YamlNode& value) { source.files = read_files(document, value); });
-  with("generate", [&](const YamlNode& value) { source.generator = read_generator(document, value); });
+  map.with("file", [&](const YamlNode& value) { source.files = read_files(document, value); });
+  map.with("generate", [&](const YamlNode& value) { source.generator = read_generator(document, value); });
   for (const char* key : {"format", "header", "delimiter", "nulls", "types"}) {
-    with(key, [&](const YamlNode& value) {
+    map.with(key, [&](const YamlNode& value) {
       if (generate != nullptr) document.fail(value, what + " is generated: '" + key + "' is for files");
     });
   }
-  with("format", [&](const YamlNode& value) { source.format = query::read_text(document, value, "'format'"); });
-  with("header", [&](const YamlNode& value) { source.csv.header = query::read_bool(document, value, "'header'"); });
-  with("delimiter",
-       [&](const YamlNode& value) { source.csv.delimiter = query::read_text(document, value, "'delimiter'"); });
-  with("nulls", [&](const YamlNode& value) { source.csv.null_spellings = read_null_spellings(document, value); });
-  with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
+  map.with("format", [&](const YamlNode& value) { source.format = query::read_text(document, value, "'format'"); });
+  map.with("header", [&](const YamlNode& value) { source.csv.header = query::read_bool(document, value, "'header'"); });
+  map.with("delimiter",
+           [&](const YamlNode& value) { source.csv.delimiter = query::read_text(document, value, "'delimiter'"); });
+  map.with("nulls", [&](const YamlNode& value) { source.csv.null_spellings = read_null_spellings(document, value); });
+  map.with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
   return source;
 }
 
@@ -220,12 +215,8 @@ void read_document(const YamlDocument& document, Batch& batch) {
   }
   std::erase_if(batch.queries, [&](const Query& query) { return nowhere.contains(query.from()); });
   std::erase_if(batch.tables, is_nowhere);
-  const auto with = [&](const char* key, const auto& use) {
-    const YamlNode* const value = map.find(key);
-    if (value != nullptr) document.attempt([&] { use(*value); });
-  };
-  with("devices", [&](const YamlNode& value) { batch.devices = read_devices(document, value); });
-  with("timeout", [&](const YamlNode& value) {
+  map.with("devices", [&](const YamlNode& value) { batch.devices = read_devices(document, value); });
+  map.with("timeout", [&](const YamlNode& value) {
     const std::chrono::milliseconds limit = query::read_duration(document, value, "'timeout'");
     for (Query& query : batch.queries) query.timeout(query.timeout().value_or(limit));
   });

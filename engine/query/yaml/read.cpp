@@ -1,6 +1,7 @@
 #include "engine/query/yaml/read.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -39,79 +40,45 @@ std::optional<double> infinity(std::string_view text) {
 
 constexpr std::size_t kFewKeys = 9;
 
-struct Synonym {
-  std::string_view foreign;
+// Words of SQL and of other systems for what a batch calls otherwise. Of several meanings of a word the first counts.
+struct Synonyms {
   std::string_view ours;
+  std::array<std::string_view, 6> foreign;
 };
-
-// Words of SQL and of other systems for what a batch calls otherwise; several meanings in the order of preference.
-constexpr Synonym kSynonyms[] = {{"max", "high"},
-                                 {"maximize", "high"},
-                                 {"maximise", "high"},
-                                 {"desc", "high"},
-                                 {"descending", "high"},
-                                 {"highest", "high"},
-                                 {"min", "low"},
-                                 {"minimize", "low"},
-                                 {"minimise", "low"},
-                                 {"asc", "low"},
-                                 {"ascending", "low"},
-                                 {"lowest", "low"},
-                                 {"order_by", "rank_by"},
-                                 {"orderby", "rank_by"},
-                                 {"order", "rank_by"},
-                                 {"sort_by", "rank_by"},
-                                 {"sort", "rank_by"},
-                                 {"sortby", "rank_by"},
-                                 {"filter", "where"},
-                                 {"having", "where"},
-                                 {"condition", "where"},
-                                 {"top", "limit"},
-                                 {"k", "limit"},
-                                 {"fetch", "limit"},
-                                 {"skyline", "prefer"},
-                                 {"skyline_of", "prefer"},
-                                 {"preferring", "prefer"},
-                                 {"preference", "prefer"},
-                                 {"group", "group_by"},
-                                 {"groupby", "group_by"},
-                                 {"aggregates", "aggregate"},
-                                 {"partition", "partition_by"},
-                                 {"columns", "select"},
-                                 {"fields", "select"},
-                                 {"project", "select"},
-                                 {"table", "from"},
-                                 {"skip", "offset"},
-                                 {"unique", "distinct"},
-                                 {"null", "nulls"},
-                                 {"path", "file"},
-                                 {"files", "file"},
-                                 {"gpu", "cuda"},
-                                 {"nvidia", "cuda"},
-                                 {"host", "cpu"},
-                                 {"expression", "expr"},
-                                 {"column", "expr"},
-                                 {"value", "target"},
-                                 {"lower", "from"},
-                                 {"upper", "to"},
-                                 {"min", "from"},
-                                 {"max", "to"},
-                                 {"set", "values"},
-                                 {"and", "pareto"},
-                                 {"lexicographic", "prior"},
-                                 {"then", "prior"},
-                                 {"reverse", "inverse"},
-                                 {"dual", "inverse"},
-                                 {"near", "around"},
-                                 {"closest", "around"},
-                                 {"hints", "using"}};
+constexpr Synonyms kSynonyms[] = {
+    {"high", {"max", "maximize", "maximise", "desc", "descending", "highest"}},
+    {"low", {"min", "minimize", "minimise", "asc", "ascending", "lowest"}},
+    {"rank_by", {"order_by", "orderby", "order", "sort_by", "sort", "sortby"}},
+    {"where", {"filter", "having", "condition"}},
+    {"limit", {"top", "k", "fetch"}},
+    {"prefer", {"skyline", "skyline_of", "preferring", "preference"}},
+    {"group_by", {"group", "groupby"}},
+    {"aggregate", {"aggregates"}},
+    {"partition_by", {"partition"}},
+    {"select", {"columns", "fields", "project"}},
+    {"from", {"table", "lower", "min"}},
+    {"offset", {"skip"}},
+    {"distinct", {"unique"}},
+    {"nulls", {"null"}},
+    {"file", {"path", "files"}},
+    {"cuda", {"gpu", "nvidia"}},
+    {"cpu", {"host"}},
+    {"expr", {"expression", "column"}},
+    {"target", {"value"}},
+    {"to", {"upper", "max"}},
+    {"values", {"set"}},
+    {"pareto", {"and"}},
+    {"prior", {"lexicographic", "then"}},
+    {"inverse", {"reverse", "dual"}},
+    {"around", {"near", "closest"}},
+    {"using", {"hints"}},
+};
 
 // "; did you mean 'rank_by'?": the word that another system's word stands for, else the nearest one.
 std::string suggested(std::string_view word, const std::vector<std::string>& names) {
-  for (const Synonym& synonym : kSynonyms) {
-    if (equal_ignoring_case(word, synonym.foreign) &&
-        std::find(names.begin(), names.end(), synonym.ours) != names.end())
-      return "; did you mean " + in_quotes(synonym.ours) + "?";
+  for (const Synonyms& known : kSynonyms) {
+    if (word.empty() || !is_one_of(word, known.foreign)) continue;
+    if (std::ranges::find(names, known.ours) != names.end()) return "; did you mean " + in_quotes(known.ours) + "?";
   }
   return did_you_mean(word, names);
 }

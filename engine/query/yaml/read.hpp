@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include <skyrank/query.hpp>
 
 #include "engine/query/enum_words.hpp"
 #include "engine/query/yaml/tree.hpp"
@@ -29,6 +32,12 @@ class MapReader {
   const YamlNode* find(std::string_view key) const;
   const YamlNode& require(std::string_view key) const;
   bool has_unknown() const { return has_unknown_; }
+  /// Calls use(value) where the key is there. Returns false where that meets mistakes, which were collected.
+  template <class Use>
+  bool with(std::string_view key, const Use& use) const {
+    const YamlNode* const value = find(key);
+    return value == nullptr || document_.attempt([&] { use(*value); });
+  }
 
  private:
   const YamlDocument& document_;
@@ -91,5 +100,20 @@ auto at_place_of(const YamlDocument& document, const YamlNode& node, const Make&
     document.fail(node, error.message());
   }
 }
+
+// Queries. Each key is read on its own, so that one pass collects the mistakes of all keys, with their places; a query
+// that has one is dropped.
+
+/// The names of a batch's tables, as they are listed and as they are looked up.
+struct TableNames {
+  std::vector<std::string> listed;
+  std::unordered_set<std::string> known;
+};
+
+/// One entry of `queries:`. QueryError with the place of what is wrong; `tables` are the names that `from` may name.
+Query read_query(const YamlDocument& document, const YamlNode& node, const TableNames& tables);
+
+/// Reads the value of `prefer`: a map or a list of maps.
+Preference read_preference(const YamlDocument& document, const YamlNode& node);
 
 }  // namespace skyrank::query

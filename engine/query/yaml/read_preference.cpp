@@ -1,4 +1,3 @@
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -6,7 +5,6 @@
 
 #include "engine/query/check.hpp"
 #include "engine/query/yaml/read.hpp"
-#include "engine/query/yaml/read_query.hpp"
 #include "engine/text.hpp"
 
 // Preferences of a YAML batch: maps with one of the keys `low`, `high`, `around`, ..., or lists of such maps, which are

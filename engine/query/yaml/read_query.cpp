@@ -1,7 +1,4 @@
-#include "engine/query/yaml/read_query.hpp"
-
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <unordered_set>
 #include <utility>
@@ -12,6 +9,7 @@
 #include "engine/query/yaml/read.hpp"
 #include "engine/text.hpp"
 
+// Queries of a YAML batch, key by key.
 namespace skyrank::query {
 namespace {
 
@@ -52,7 +50,7 @@ class QueryReader {
   // Calls use(node, "'key'") where the key is there.
   template <class Use>
   void with(std::string_view key, const Use& use) {
-    if (const YamlNode* node = map_.find(key)) attempt([&] { use(*node, in_quotes(key)); });
+    good_ = map_.with(key, [&](const YamlNode& node) { use(node, in_quotes(key)); }) && good_;
   }
 
   template <class Read>

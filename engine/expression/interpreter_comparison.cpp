@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -17,11 +16,9 @@ using query::Op;
 
 namespace {
 
-/// A number that relates to 0 as two values do to each other; NaN for values without an order.
-double sign_of(std::partial_ordering order) {
-  if (order == std::partial_ordering::unordered) return std::numeric_limits<double>::quiet_NaN();
-  return is_eq(order) ? 0 : is_lt(order) ? -1 : 1;
-}
+/// A number that relates to 0 as two values do to each other. Those without an order count as a greater one and a
+/// lesser one: of the four relations only `not equal` holds for either.
+int sign_of(std::partial_ordering order) { return is_lt(order) ? -1 : is_eq(order) ? 0 : 1; }
 
 template <class F>
 void with_relation(Op op, F&& f) {
@@ -113,7 +110,7 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
     }
     if (decimals) {
       order_rows(a, b, size_,
-                 [&](std::int64_t i, std::partial_ordering order) { result[i] = relation(sign_of(order), 0.0); });
+                 [&](std::int64_t i, std::partial_ordering order) { result[i] = relation(sign_of(order), 0); });
       return;
     }
     with_evaluation_type(a.type.type, [&]<class A>(A) {
@@ -125,8 +122,7 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
             });
           });
         } else if constexpr (kNumber<A> && kNumber<B> && !std::is_same_v<A, Int128> && !std::is_same_v<B, Int128>) {
-          for (std::int64_t i = 0; i < size_; ++i)
-            result[i] = relation(sign_of(order(a.as<A>()[i], b.as<B>()[i])), 0.0);
+          for (std::int64_t i = 0; i < size_; ++i) result[i] = relation(sign_of(order(a.as<A>()[i], b.as<B>()[i])), 0);
         }
       });
     });

@@ -114,6 +114,13 @@ SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
   return {m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
 }
 
+/// Returns the place, from 0, in a sorted sample of the k-th best of n rows.
+std::size_t place_of(std::size_t sample, std::size_t k, std::size_t n) {
+  const double place =
+      static_cast<double>(sample) * static_cast<double>(k) / static_cast<double>(std::max<std::size_t>(n, 1));
+  return std::min(sample - 1, static_cast<std::size_t>(place));
+}
+
 }  // namespace
 
 Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_t n) {
@@ -142,8 +149,7 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
   statistics.ascending = ascending_share(keys);
   const std::vector<std::uint64_t> in_order_of_rows = keys;
   std::ranges::sort(keys);
-  const auto place = std::min(sample.n - 1, static_cast<std::size_t>(m * static_cast<double>(k) /
-                                                                     static_cast<double>(std::max<std::size_t>(n, 1))));
+  const std::size_t place = place_of(sample.n, k, n);
   std::vector<std::uint64_t> best;
   for (const std::uint64_t key : in_order_of_rows) {
     if (key <= keys[place]) best.push_back(key);
@@ -161,15 +167,24 @@ Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, s
   return statistics;
 }
 
-double share_ahead(const kernels::TopKProblem& passing, const kernels::TopKProblem& all) {
-  constexpr double kChance = 3;  // times the rows to expect, which one sample in twenty exceeds
-  const std::vector<std::uint64_t> kept = keys_of(passing.keys.front(), passing.n);
-  if (kept.empty()) return 0;
-  const std::uint64_t best = *std::ranges::min_element(kept);
-  const auto ahead = static_cast<double>(
-      std::ranges::count_if(keys_of(all.keys.front(), all.n), [&](std::uint64_t key) { return key < best; }));
-  const double by_chance = static_cast<double>(all.n - passing.n) / static_cast<double>(passing.n);
-  return std::max(0.0, ahead - kChance * by_chance) / static_cast<double>(all.n);
+double share_ahead(const kernels::TopKProblem& passing, std::size_t n, const kernels::TopKProblem& all) {
+  constexpr double kDoubt = 2;  // standard deviations, about
+  if (passing.n == 0) return 0;
+  std::vector<std::uint64_t> kept = keys_of(passing.keys.front(), passing.n);
+  const std::size_t place = place_of(passing.n, passing.k, n);
+  std::ranges::nth_element(kept, kept.begin() + static_cast<std::ptrdiff_t>(place));
+  const std::uint64_t last = kept[place];
+  const auto count_up_to = [&](const std::vector<std::uint64_t>& keys, double share_of_equal) {
+    const auto less = std::ranges::count_if(keys, [&](std::uint64_t key) { return key < last; });
+    return static_cast<double>(less) + share_of_equal * static_cast<double>(std::ranges::count(keys, last));
+  };
+  // Rows of one key rank by their numbers.
+  const double less = count_up_to(kept, 0);
+  const double share_of_equal = (static_cast<double>(place + 1) - less) / (count_up_to(kept, 1) - less);
+  const double ahead = count_up_to(keys_of(all.keys.front(), all.n), share_of_equal);
+  const auto places = static_cast<double>(place + 1);
+  const double by_chance = places * static_cast<double>(all.n) / static_cast<double>(passing.n);
+  return ahead > by_chance * (1 + kDoubt / std::sqrt(places)) ? ahead / static_cast<double>(all.n) : 0;
 }
 
 namespace {

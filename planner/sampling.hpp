@@ -17,9 +17,9 @@ Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_
 /// Describes n rows of a ranking by a sample, for an answer of k rows.
 Statistics describe_ranking(const kernels::TopKProblem& sample, std::size_t n, std::size_t k);
 
-/// Returns the share of `all` rows of a sample that rank before those that pass a filter, by the first key columns of
-/// both, as far as it is more than a filter apart from the ranking leaves there.
-double share_ahead(const kernels::TopKProblem& passing, const kernels::TopKProblem& all);
+/// Returns the share of `all` rows of a sample that rank up to the place of the k-th best of n rows among those
+/// `passing` a filter, by the first key columns of both; 0 where it is what a filter apart from the ranking leaves.
+double share_ahead(const kernels::TopKProblem& passing, std::size_t n, const kernels::TopKProblem& all);
 
 /// Returns the positions of a sample of about m of n rows, ascending: runs of four neighbours, one in each of evenly
 /// spaced intervals. A fixed hash picks the place in the interval, so that periods in the data do not matter.

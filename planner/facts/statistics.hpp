@@ -43,8 +43,8 @@ struct Statistics {
   double best_ascending = 0.5;           ///< the same share among the sample's best rows, as many as the answer's
   double ties = 0;                       ///< share of rows that have the key of the k-th place
   double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
-  double ahead = 0;                      ///< share of rows that fail the filter and rank before all sampled rows that
-                                         ///< pass, beyond what a filter apart from the ranking would leave there
+  double ahead = 0;                      ///< share of rows up to the k-th place, whether they pass the filter or not;
+                                         ///< 0: no more than a filter apart from the ranking leaves there
   bool zone_map = false;                 ///< a zone map of a fused problem's keys is kept from an earlier query
   std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
 

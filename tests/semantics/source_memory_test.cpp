@@ -110,6 +110,20 @@ class DamagedUnits final : public MadeUnits {
   mutable std::atomic<std::size_t> most_at_once_ = 0;
 };
 
+/// The same, which counts reads of rows apart from whole columns.
+class CountedUnits final : public MadeUnits {
+ public:
+  SourceRows read_rows(std::span<const RowId> rows, std::span<const int> columns) const override {
+    ++reads_of_rows_;
+    return MadeUnits::read_rows(rows, columns);
+  }
+
+  int reads_of_rows() const { return reads_of_rows_; }
+
+ private:
+  mutable std::atomic<int> reads_of_rows_ = 0;
+};
+
 std::vector<std::size_t> all_of(const Source& source) {
   std::vector<std::size_t> units(source.units().size());
   std::iota(units.begin(), units.end(), std::size_t{0});
@@ -250,6 +264,31 @@ TEST_F(SourceMemory, AUnitThatCannotBeReadEndsTheQuery) {
   const DamagedUnits damaged;
   EXPECT_EQ(refusal(Query::from("t").rank_by({low("x")}).limit(100), damaged, 20 * kBytesOfUnit), "unit 3 is damaged");
   EXPECT_EQ(damaged.most_at_once(), 1U);
+}
+
+TEST_F(SourceMemory, LateColumnsOfManyRowsAreReadWhole) {
+  for (const std::int64_t limit : {3, 200'000}) {
+    const CountedUnits source;
+    const Query query = Query::from("t").where("band != 7").rank_by({low("x")}).limit(limit).select({"y"});
+    const Result late = engine(0).run(query, source);
+    EXPECT_THAT(to_string(late.plan), HasSubstr("late-columns"));
+    EXPECT_EQ(source.reads_of_rows(), limit == 3 ? 1 : 0);
+    const Result at_once = Engine({.threads = 4, .profile = "", .without = {"late-columns"}}).run(query, source_);
+    ASSERT_EQ(late.rows, at_once.rows);
+    for (std::int64_t row = 0; row < limit; row += 97) {
+      ASSERT_EQ(late.table.column(0).value(row), at_once.table.column(0).value(row)) << row;
+    }
+  }
+}
+
+TEST_F(SourceMemory, SmallUnitsAreAnsweredTogether) {
+  const Query query = Query::from("t").rank_by({low("x")}).limit(10);
+  const auto plan = [&](std::int64_t units, std::int64_t rows_of_unit, std::size_t bytes) {
+    return to_string(engine(bytes).run(query, MadeUnits(units, rows_of_unit)).plan);
+  };
+  EXPECT_THAT(plan(100, 2'000, 0), HasSubstr("a query of each unit takes longer than one of all rows"));
+  EXPECT_THAT(plan(2, 100'000, 0), HasSubstr("rows left by 2 units"));
+  EXPECT_THAT(plan(100, 2'000, 200'000 * 16), HasSubstr("rows left by 100 units")) << "where memory is scarce";
 }
 
 TEST_F(SourceMemory, AUnitThatDoesNotFitIsRefused) {

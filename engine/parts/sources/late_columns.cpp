@@ -67,6 +67,40 @@ std::pair<std::vector<RowId>, std::vector<RowId>> ascending(const std::vector<Ro
   return {std::move(sorted), std::move(places)};
 }
 
+/// Returns the places of rows of a source among those of some units, one after the other; `ids` ascend and are in
+/// these.
+std::vector<RowId> places_in(const Source& source, const std::vector<std::size_t>& units,
+                             const std::vector<RowId>& ids) {
+  std::vector<RowId> places;
+  auto id = ids.begin();
+  RowId end = 0;
+  RowId left_out = 0;
+  for (std::size_t unit = 0, next = 0; unit < source.units().size(); ++unit) {
+    const std::int64_t rows = source.units()[unit].rows;
+    end += rows;
+    for (; id != ids.end() && *id < end; ++id) places.push_back(*id - left_out);
+    const bool is_read = next < units.size() && units[next] == unit;
+    next += is_read ? 1 : 0;
+    left_out += is_read ? 0 : rows;
+  }
+  return places;
+}
+
+/// Reads the late columns for rows of the source, ascending: alone, or as whole columns where that is faster and these
+/// take a small part of the memory.
+SourceRows read_late_rows(const QueryContext& context, const QueryPlan& plan, const Source& source,
+                          const std::vector<RowId>& ids) {
+  constexpr std::size_t kShare = 8;
+  const std::size_t bytes = ColumnSizes(source, plan.late).of_units(plan.units);
+  if (bytes >= context.engine.memory->left() / kShare ||
+      !whole_columns_are_faster(source, static_cast<double>(ids.size()), plan.units, plan.late)) {
+    return source.read_rows(ids, plan.late);
+  }
+  const SourceCharge charge(context.engine, plan.query.location, bytes);
+  const SourceRows whole = source.read(plan.units, plan.late);
+  return {gather_read(whole.table, plan.late, places_in(source, plan.units, ids)), whole.bytes};
+}
+
 /// Reads the late columns for the rows `ids` of the source, which are `rows` of `input`. Adds to `bytes` what is read
 /// of storage.
 AnswerRows read_late(const QueryContext& context, const QueryPlan& plan, const Source& source, const Table& input,
@@ -75,7 +109,7 @@ AnswerRows read_late(const QueryContext& context, const QueryPlan& plan, const S
   const auto [sorted_ids, unused] = ascending(ids);
   SourceCharge charge(context.engine, plan.query.location,
                       ColumnSizes(source, plan.late).of_rows(static_cast<std::int64_t>(rows.size())));
-  SourceRows late = source.read_rows(sorted_ids, plan.late);
+  SourceRows late = read_late_rows(context, plan, source, sorted_ids);
   charge.finish_reading();
   bytes += late.bytes;
   std::vector<Column> columns = late.table.columns();
@@ -149,7 +183,9 @@ PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode
   node.detail = query::join(plan.query.outputs, [](const BoundOutput& output) { return output.name; });
   node.reason = "reads " + names_of(source, plan.late) + " for the rows of the answer";
   node.predicted_rows = rows.predicted_rows;
-  node.predicted_ms = 1e3 * read_rows_seconds(source, rows.predicted_rows, plan.late);
+  node.predicted_ms = 1e3 * (whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late)
+                                 ? read_seconds(source, plan.units, plan.late)
+                                 : read_rows_seconds(source, rows.predicted_rows, plan.late));
   node.rules = std::exchange(rows.rules, {});
   node.children.push_back(std::move(rows));
   return node;

@@ -119,7 +119,7 @@ bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
 /// however small they are.
 bool has_ample_memory(const EngineState& engine, const QueryPlan& plan, const Source& source) {
   constexpr std::size_t kTimes = 8;
-  return kTimes * ColumnSizes(source, plan.columns).of_units(plan.units) < engine.memory->left();
+  return kTimes * ColumnSizes(source, plan.columns).of_units(plan.units) < engine.memory->limit();
 }
 
 bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source) {

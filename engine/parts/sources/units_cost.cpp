@@ -85,7 +85,7 @@ struct ColumnRanges {
 
 /// Returns nothing where the source has no statistics of the column.
 std::optional<ColumnRanges> ranges_of(const Compared& compared, const Source& source,
-                                      std::span<const std::size_t> units, bool nulls_first) {
+                                      const std::vector<std::size_t>& units, bool nulls_first) {
   const auto statistics = source.statistics(compared.column);
   if (!statistics) return std::nullopt;
   ColumnRanges ranges;
@@ -139,7 +139,8 @@ double units_of_skyline(const std::vector<ColumnRanges>& columns) {
 }
 
 /// Returns the expected number of units that are read.
-double units_to_answer(const BoundQuery& query, const Source& source, std::span<const std::size_t> units, double rows) {
+double units_to_answer(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
+                       double rows) {
   const auto all = static_cast<double>(units.size());
   std::vector<ColumnRanges> columns;
   for (const Compared& compared : compared_columns(query)) {
@@ -156,11 +157,9 @@ double units_to_answer(const BoundQuery& query, const Source& source, std::span<
 
 }  // namespace
 
-double read_seconds(const Source& source, std::span<const std::size_t> units, std::span<const int> columns) {
+double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns) {
   const auto chunks = static_cast<double>(units.size() * columns.size());
-  double rows = 0;
-  for (const std::size_t unit : units) rows += static_cast<double>(source.units()[unit].rows);
-  return chunks * unit_cost::kReadChunk + rows * seconds_of_row(source, columns);
+  return chunks * unit_cost::kReadChunk + static_cast<double>(rows_of(source, units)) * seconds_of_row(source, columns);
 }
 
 double read_rows_seconds(const Source& source, double rows, std::span<const int> columns) {
@@ -170,19 +169,27 @@ double read_rows_seconds(const Source& source, double rows, std::span<const int>
   if (pages == 0) return 0;
   const double touched = -pages * std::expm1(-rows / pages);
   return touched *
-         (static_cast<double>(columns.size()) * unit_cost::kReadChunk + all / pages * seconds_of_row(source, columns));
+         (static_cast<double>(columns.size()) * unit_cost::kReadPage + all / pages * seconds_of_row(source, columns));
+}
+
+bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
+                              std::span<const int> columns) {
+  constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
+  return rows_of(source, units) >= kMinRows &&
+         read_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
 }
 
 // A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate
 // many, before they are copied.
-bool units_take_longer(const BoundQuery& query, const Source& source, std::span<const std::size_t> units,
+bool units_take_longer(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns) {
-  double rows = 0;
-  for (const std::size_t unit : units) rows += static_cast<double>(source.units()[unit].rows);
+  const auto rows = static_cast<double>(rows_of(source, units));
   const double read = read_seconds(source, units, columns);
   const double gain = query.preference && !query.condition ? unit_cost::kUnitSkylineRow : unit_cost::kUnitRow;
   const double share = units_to_answer(query, source, units, rows) / static_cast<double>(units.size());
-  const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery;
+  const auto wanted = static_cast<double>(query.preference ? 0 : query.offset + query.limit.value_or(0));
+  const double best = std::min(rows, wanted * static_cast<double>(units.size()));
+  const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
   return share * (queries + read) > read + rows * gain;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <skyrank/source.hpp>
 
@@ -12,14 +13,18 @@ namespace skyrank::exec {
 
 /// Returns the seconds of one thread that reads columns of units. They are those of usual encodings, as a source does
 /// not tell its own.
-double read_seconds(const Source& source, std::span<const std::size_t> units, std::span<const int> columns);
+double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns);
 
 /// Returns the seconds of one thread that reads columns of some rows, wherever they are: of the pages that have one.
 double read_rows_seconds(const Source& source, double rows, std::span<const int> columns);
 
+/// Returns true if columns of some rows of these units are read faster as whole columns.
+bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
+                              std::span<const int> columns);
+
 /// Returns true if a query over these units takes longer unit by unit than over all rows together, since units are
 /// small and hardly any can be skipped.
-bool units_take_longer(const query::BoundQuery& query, const Source& source, std::span<const std::size_t> units,
+bool units_take_longer(const query::BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns);
 
 }  // namespace skyrank::exec

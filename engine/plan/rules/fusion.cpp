@@ -42,7 +42,8 @@ double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape
 bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
   const Operators& operators = plan.operators;
   const double before = operators.rank_keys->estimate.ms + (operators.filter ? operators.filter->estimate.ms : 0);
-  const double apart = rank_path(plan).seconds + before * 1e-3;
+  const double starts = (operators.filter ? 2 : 1) * unit_cost::kStart;  // a few rows are ranked in less
+  const double apart = rank_path(plan).seconds + before * 1e-3 - starts;
   try {
     return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds +
                seconds_of_expressions(plan, shape, use) <

@@ -107,7 +107,7 @@ planner::Statistics look_at_ranking(const BoundQuery& query, const Sampled& samp
   std::vector<Keys> made_of_all;
   std::vector<kernels::KeyColumn> columns_of_all;
   ranking.ahead =
-      planner::share_ahead(passing, ranking_of({first}, sampled.table, sampled.drawn, made_of_all, columns_of_all));
+      planner::share_ahead(passing, n, ranking_of({first}, sampled.table, sampled.drawn, made_of_all, columns_of_all));
   return ranking;
 }
 

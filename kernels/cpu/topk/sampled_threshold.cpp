@@ -417,7 +417,9 @@ class Blocks {
       reader.append(begin, begin + kRun, std::nullopt, sample.ranks);
       if (all == nullptr) continue;
       const KeyBlock block = all->read_unfiltered(begin, begin + kRun);
-      for (std::size_t row = 0; row < kRun; ++row) sampled_keys_.push_back(key_at({block.keys, source_.width()}, row));
+      for (std::size_t row = 0; row < kRun; ++row) {
+        sampled_.push_back(ranks_.rank_of(key_at({block.keys, source_.width()}, row), begin + row));
+      }
     }
     return sample;
   }
@@ -427,10 +429,9 @@ class Blocks {
   void expect(const Rank& bound) {
     constexpr std::size_t kDearer = 16;  // a row that is tested apart, beside one in a block
     constexpr double kMinShare = 0.25;   // even if no row is up to the bound, so many are looked at one by one as fast
-    const std::uint64_t key = ranks_.first_key(bound);
-    const auto tested = std::ranges::count_if(sampled_keys_, [&](std::uint64_t other) { return other <= key; });
-    late_ = kDearer * static_cast<std::size_t>(tested) < sampled_keys_.size();
-    const auto size = static_cast<double>(std::max<std::size_t>(1, sampled_keys_.size()));
+    const auto tested = std::ranges::count_if(sampled_, [&](const Rank& rank) { return !ranks_.less(bound, rank); });
+    late_ = kDearer * static_cast<std::size_t>(tested) < sampled_.size();
+    const auto size = static_cast<double>(std::max<std::size_t>(1, sampled_.size()));
     up_to_bound_ = std::max(static_cast<double>(tested) / size, kMinShare);
   }
 
@@ -439,7 +440,7 @@ class Blocks {
   const Ranks& ranks_;
   std::size_t n_;
   Zones zones_;
-  Scratch<std::uint64_t> sampled_keys_;  ///< keys of the sample before the filter, if it may run late
+  Scratch<Rank> sampled_;  ///< rows of the sample before the filter, if it may run late
   double up_to_bound_ = 1;
   bool late_ = false;
 };

@@ -111,6 +111,9 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file
   try {
     auto table = groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
     if (!table.ok()) return of_column(*reader, chosen, leaves, table.status());
+    if ((*table)->num_rows() != rows_of(all, chosen)) {
+      return of_column(*reader, chosen, leaves, arrow::Status::Invalid("its pages lack rows of its row groups"));
+    }
     return table;
   } catch (...) {
     // Tasks that have begun use the reader, and the reader its file; neither may go before them.

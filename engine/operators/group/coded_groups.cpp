@@ -248,11 +248,11 @@ std::int64_t CodedGroups::sink(const UnitCodes& codes, const Table& unit, RowId 
 /// Adds groups of other rows, which have entries of a column as their values; returns their numbers here.
 Vector<std::uint32_t> CodedGroups::add(const Column& values, std::span<const std::int64_t> entries,
                                        std::span<const GroupMembers> members) {
-  constexpr std::size_t kAhead = 16;
+  constexpr std::size_t kMembersAhead = 16;
   Vector<std::uint32_t> groups(entries.size());
   keys_->number(values, entries, groups.data());
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i + kAhead < groups.size()) __builtin_prefetch(members_.data() + groups[i + kAhead]);
+    if (i + kMembersAhead < groups.size()) __builtin_prefetch(members_.data() + groups[i + kMembersAhead]);
     const std::uint32_t group = groups[i];
     if (group == members_.size()) {
       members_.push_back(members[i]);

@@ -38,16 +38,16 @@ double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape
 }
 
 /// Returns true if the ranking should take in the filter and the making of keys: an algorithm that can is cheaper than
-/// another one, the filter and the making of keys.
+/// another one, the filter and the making of keys. One that was asked for takes them in whatever it costs, as it would
+/// otherwise not be seen to.
 bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
   const Operators& operators = plan.operators;
   const double before = operators.rank_keys->estimate.ms + (operators.filter ? operators.filter->estimate.ms : 0);
   const double starts = (operators.filter ? 2 : 1) * unit_cost::kStart;  // a few rows are ranked in less
   const double apart = rank_path(plan).seconds + before * 1e-3 - starts;
   try {
-    return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds +
-               seconds_of_expressions(plan, shape, use) <
-           apart;
+    const double fused = planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds;
+    return !plan.constraints.algorithms.empty() || fused + seconds_of_expressions(plan, shape, use) < apart;
   } catch (const planner::NoPath&) {
     return false;
   }

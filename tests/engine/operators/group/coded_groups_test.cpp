@@ -18,7 +18,7 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr std::int64_t kRows = 3'000;
+constexpr std::int64_t kRowsOfTable = 3'000;
 
 /// A unit whose first column comes as codes.
 struct Coded {
@@ -103,14 +103,14 @@ void expect_equal(const Grouped& found, const Grouped& expected) {
 
 std::vector<bool> some_valid(Random& random) {
   std::vector<bool> valid;
-  for (std::int64_t i = 0; i < kRows; ++i) valid.push_back(random.below(9) != 0);
+  for (std::int64_t i = 0; i < kRowsOfTable; ++i) valid.push_back(random.below(9) != 0);
   return valid;
 }
 
 template <class T>
 Column random_numbers(const std::string& name, DataType type, std::int64_t range, Random& random, bool nulls) {
   std::vector<T> numbers;
-  for (std::int64_t i = 0; i < kRows; ++i) {
+  for (std::int64_t i = 0; i < kRowsOfTable; ++i) {
     const std::int64_t drawn = random.below(range) - (std::is_unsigned_v<T> ? 0 : range / 3);
     numbers.push_back(static_cast<T>(drawn));
     if constexpr (std::is_floating_point_v<T>) {
@@ -124,7 +124,7 @@ Column random_numbers(const std::string& name, DataType type, std::int64_t range
 
 Column random_texts(Random& random) {
   std::vector<std::string> texts;
-  for (std::int64_t i = 0; i < kRows; ++i) texts.push_back("text " + std::to_string(random.below(70)));
+  for (std::int64_t i = 0; i < kRowsOfTable; ++i) texts.push_back("text " + std::to_string(random.below(70)));
   return Column::own("g", texts, some_valid(random));
 }
 

@@ -17,7 +17,9 @@
 #include "engine/operators/group/slots/group_table.hpp"
 #include "engine/operators/group/slots/slot_states.hpp"
 #include "engine/operators/group/slots/value_code.hpp"
+#include "engine/runtime/query_memory.hpp"
 #include "kernels/common/hash.hpp"
+#include "kernels/common/memory.hpp"
 
 namespace skyrank::exec {
 
@@ -73,6 +75,7 @@ class KeysOf final : public CodedKeys {
   }
 
   Column in_order(std::span<const std::int64_t> groups) const override {
+    QueryMemory::hold(groups.size() * sizeof(T));
     std::vector<T> values;
     values.reserve(groups.size());
     for (const std::int64_t group : groups) values.push_back(values_[static_cast<std::size_t>(group)]);
@@ -92,7 +95,9 @@ class KeysOf final : public CodedKeys {
       return true;  // hashes of numbers are a permutation of their codes
     };
     const std::uint32_t group = table_.find_or_insert(next(), hash, is_equal);
-    if (group == next()) values_.emplace_back(value);
+    if (group != next()) return group;
+    if constexpr (kIsText) texts_.add(value.size());
+    values_.emplace_back(value);
     return group;
   }
 
@@ -132,7 +137,8 @@ class KeysOf final : public CodedKeys {
   }
 
   GroupTable table_;
-  Vector<T> values_;  // by group
+  Vector<T> values_;       // by group
+  kernels::Charge texts_;  // counts what strings have beside that
 };
 
 /// Calls f with a value of the type that stores keys; returns f's result, or `otherwise` for types that no key has.
@@ -294,6 +300,7 @@ Grouped CodedGroups::finish(std::int64_t rows) const {
 }
 
 std::vector<std::int64_t> CodedGroups::counts_in_order(std::span<const std::int64_t> groups) const {
+  QueryMemory::hold(groups.size() * sizeof(std::int64_t));
   std::vector<std::int64_t> counts;
   counts.reserve(groups.size());
   for (const std::int64_t group : groups) counts.push_back(members_[static_cast<std::size_t>(group)].count);

@@ -15,10 +15,10 @@ namespace skyrank::exec {
 /// Lets the callers of an engine onto its threads, and those that are too many wait where they hear of a stop.
 ///
 /// tbb::task_arena::execute blocks until the arena has a place for the caller, whatever happens meanwhile. So a caller
-/// enters only where a place is free for certain: the first one has the place that the arena reserves for callers, and
-/// others enter while fewer threads than places are inside, less one in case a worker comes at the same moment. All
-/// others queue. Their work is offered to the arena's workers, which take it between two tasks, and a caller that
-/// leaves hands its place to the one that has waited longest; whoever comes first does the work.
+/// enters only where a place should be free: the first one has the place that the arena reserves for callers, and
+/// others enter while fewer threads than places are inside, less one in case a worker comes at the same moment; where
+/// two come, one of them leaves between two tasks. All others queue. Their work is offered to the arena's workers,
+/// which take it between two tasks, and a caller that leaves hands its place to the one that has waited longest.
 class Admission {
  public:
   explicit Admission(tbb::task_arena& arena);

@@ -94,7 +94,7 @@ void keep_strings(const Block& block, ColumnMemory<std::string_view>& memory, st
   char* next = memory.take_text(bytes);
   for (std::int64_t i = 0; i < block.size; ++i) {
     const std::size_t size = strings[i].size();
-    std::copy_n(strings[i].data(), size, next);
+    strings[i].copy(next, size);
     strings[i] = {next, size};
     next += size;
   }

@@ -14,7 +14,7 @@
 // NOLINTBEGIN(readability-identifier-naming)
 namespace skyrank::query::grammar {
 
-using namespace rules;
+using namespace rules;  // NOLINT(google-build-using-namespace): the vocabulary of the grammar
 
 /// An operation on the operands before it.
 template <Op op, std::size_t operands, bool negated, class Rule>

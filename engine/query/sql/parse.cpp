@@ -21,7 +21,7 @@ using Kind = Preference::Kind;
 // which a rule calls. As there, no rule with an effect is ever backtracked over.
 namespace sql_grammar {
 
-using namespace rules;
+using namespace rules;  // NOLINT(google-build-using-namespace): the vocabulary of the grammar
 
 // A rule and the function of the builder that its match calls.
 template <auto Function, class Rule>

@@ -164,19 +164,22 @@ double read_seconds(const Source& source, const std::vector<std::size_t>& units,
 
 double read_rows_seconds(const Source& source, double rows, std::span<const int> columns) {
   constexpr double kPageRows = 20'000;
+  constexpr double kPickedRow = 20e-9;  // seconds for a value of a row that is picked from its page
   const auto all = static_cast<double>(num_rows(source));
   const double pages = std::max(all / kPageRows, static_cast<double>(source.units().size()));
   if (pages == 0) return 0;
   const double touched = -pages * std::expm1(-rows / pages);
-  return touched *
-         (static_cast<double>(columns.size()) * unit_cost::kReadPage + all / pages * seconds_of_row(source, columns));
+  const auto count = static_cast<double>(columns.size());
+  return touched * (count * unit_cost::kReadPage + all / pages * seconds_of_row(source, columns)) +
+         rows * count * kPickedRow;
 }
 
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns) {
   constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
+  constexpr double kGain = 1.5;               // worth the memory of whole columns, which is new to the process
   return rows_of(source, units) >= kMinRows &&
-         read_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
+         kGain * read_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
 }
 
 // A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate

@@ -71,7 +71,7 @@ double estimate_groups(double n, const SampledGroups& sample) {
   const double growth = n / std::max(sample.rows, 1.0);
   if (sample.once < 1 || growth <= 1) return std::min(n, sample.distinct);
   const double second = 2 * (sample.twice + 1) / sample.once;
-  // As if one group more of two rows spoke for equal sizes.
+  // The prior is one more group of two rows, which speaks for equal sizes.
   const double third = (3 * sample.thrice + second) / (sample.twice + 1);
   const double part = std::clamp(third - second, 0.0, kMaxPart);
   if (second >= kEqualSizes * part) {

@@ -32,7 +32,7 @@ void visit_group(Bound& group, const Visit& visit) {
   }
 }
 
-// What is over the input, which of a query with groups is nothing behind these.
+// Visits all that is bound to the input: of a query with groups, nothing behind these is.
 template <class Bound, class Visit>
 void visit_input(Bound& query, const Visit& visit) {
   if (query.condition) visit(*query.condition);

@@ -56,8 +56,8 @@ BoundPtr literal_of(const Column& column, std::int64_t row, const BoundNode& ope
   return std::make_shared<const BoundNode>(std::move(node));
 }
 
-/// Columns of which a better row is better or equal in at least one: the first of a ranking, all of a skyline. Empty
-/// where the query does not compare rows by columns alone.
+}  // namespace
+
 std::vector<Order> orders_of(const query::BoundQuery& query, const Table& schema) {
   // Bounds of strings are those of their bytes.
   const auto is_column = [&](const BoundExpression& expression) {
@@ -81,6 +81,8 @@ std::vector<Order> orders_of(const query::BoundQuery& query, const Table& schema
   if (preference.kind != Preference::Kind::pareto) return add(preference) ? orders : std::vector<Order>{};
   return std::ranges::all_of(preference.children, add) ? orders : std::vector<Order>{};
 }
+
+namespace {
 
 /// Returns true if rows may be left out for their values in the columns alone: no other row must be looked at, as no
 /// expression fails on one.

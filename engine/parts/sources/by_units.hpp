@@ -9,6 +9,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/source.hpp>
 
+#include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/states/query_state.hpp"
 
@@ -36,6 +37,10 @@ struct UnitRows {
   Work work;                               ///< work of the units' queries, where it is counted
   std::vector<SourceCharge> charges = {};  ///< for the rows of the table
 };
+
+/// Returns the columns of which a better row is better or equal in at least one: the first of a ranking, all of a
+/// skyline. Empty where the query does not compare rows by columns alone.
+std::vector<Order> orders_of(const query::BoundQuery& query, const Table& schema);
 
 /// Returns why a query is not answered by these units, or nothing where it may be.
 std::optional<std::string> reason_against_units(const EngineState& engine, const query::BoundQuery& query,

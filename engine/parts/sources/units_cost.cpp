@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/parts/sources/by_units.hpp"
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/plan/estimate.hpp"
 #include "engine/plan/operator_cost.hpp"
@@ -40,34 +41,6 @@ std::optional<double> number_of_bound(const Value& value) {
   return std::nullopt;
 }
 
-/// A column by which rows are compared.
-struct Compared {
-  int column = -1;
-  bool high = false;
-};
-
-/// Returns the columns by which rows are better: the first of a ranking, all of a skyline. Empty where there are other
-/// terms, and where statistics do not tell which units have the best rows.
-std::vector<Compared> compared_columns(const BoundQuery& query) {
-  if (query.nan_rule == Missing::best) return {};
-  if (!query.preference) {
-    const query::BoundRankTerm& first = query.ranking.front();
-    if (first.expression.column < 0) return {};
-    return {{first.expression.column, first.high}};
-  }
-  std::vector<Compared> columns;
-  const auto add = [&](const query::BoundPreference& term) {
-    const bool is_simple = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
-    if (!is_simple || term.expression.column < 0) return false;
-    columns.push_back({term.expression.column, (term.kind == Preference::Kind::high) != term.inverted});
-    return true;
-  };
-  const query::BoundPreference& preference = *query.preference;
-  const bool all =
-      preference.kind == Preference::Kind::pareto ? std::ranges::all_of(preference.children, add) : add(preference);
-  return all && query.levels.value_or(1) == 1 ? columns : std::vector<Compared>{};
-}
-
 /// The values of a column in a unit, as numbers of which low ones are best; infinities where they are not known, or
 /// NULL is best and may be there.
 struct UnitRange {
@@ -84,21 +57,20 @@ struct ColumnRanges {
 };
 
 /// Returns nothing where the source has no statistics of the column.
-std::optional<ColumnRanges> ranges_of(const Compared& compared, const Source& source,
-                                      const std::vector<std::size_t>& units, bool nulls_first) {
-  const auto statistics = source.statistics(compared.column);
+std::optional<ColumnRanges> ranges_of(const Order& order, const Source& source, const std::vector<std::size_t>& units) {
+  const auto statistics = source.statistics(order.expression->column);
   if (!statistics) return std::nullopt;
   ColumnRanges ranges;
   for (const std::size_t unit : units) {
     const auto row = static_cast<std::int64_t>(unit);
     const auto min = number_of_bound(statistics->min.value(row));
     const auto max = number_of_bound(statistics->max.value(row));
-    const std::optional<std::int64_t> nulls = nulls_first ? statistics->nulls[unit] : 0;
+    const std::optional<std::int64_t> nulls = order.nulls_first ? statistics->nulls[unit] : 0;
     ranges.nulls += static_cast<double>(nulls.value_or(0));
     if (!min || !max || nulls != 0) {
       ranges.units.emplace_back();
     } else {
-      ranges.units.push_back(compared.high ? UnitRange{-*max, -*min} : UnitRange{*min, *max});
+      ranges.units.push_back(order.high ? UnitRange{-*max, -*min} : UnitRange{*min, *max});
     }
   }
   return ranges;
@@ -143,8 +115,9 @@ double units_to_answer(const BoundQuery& query, const Source& source, const std:
                        double rows) {
   const auto all = static_cast<double>(units.size());
   std::vector<ColumnRanges> columns;
-  for (const Compared& compared : compared_columns(query)) {
-    auto ranges = ranges_of(compared, source, units, query.nulls_first());
+  if (query.nan_rule == Missing::best) return all;
+  for (const Order& order : orders_of(query, source.schema())) {
+    auto ranges = ranges_of(order, source, units);
     if (!ranges) return all;
     columns.push_back(*std::move(ranges));
   }

@@ -72,7 +72,8 @@ static_assert(kOps.size() + kFunctions.size() == static_cast<std::size_t>(Op::ca
 OpInfo info_of(Op op) {
   const auto place = static_cast<std::size_t>(op);
   if (place < kOps.size()) return kOps[place];
-  return {op == Op::case_when ? "case" : kFunctions[place - kOps.size()].name, kPrimary};
+  const std::size_t function = place - kOps.size();
+  return {function < kFunctions.size() ? kFunctions[function].name : "case", kPrimary};
 }
 
 bool is_negative_number(const Value& value) {

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <tbb/cache_aligned_allocator.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -82,6 +83,14 @@ void start_workers() {
   });
 }
 
+/// Makes TBB's allocator get its memory from the system, and throws where there is none. TBB 2022 allocates what arenas
+/// share while it holds locks that throwing an exception waits for, so it must not be the first to find none.
+void start_allocator() {
+  constexpr std::size_t kMoreThanAnArenaTakes = 64 << 10;
+  tbb::cache_aligned_allocator<char> allocator;
+  allocator.deallocate(allocator.allocate(kMoreThanAnArenaTakes), kMoreThanAnArenaTakes);
+}
+
 }  // namespace
 
 StartableThreads startable_threads(std::size_t wanted) {
@@ -94,6 +103,7 @@ StartableThreads startable_threads(std::size_t wanted) {
 }
 
 WorkerThreads::WorkerThreads(int threads) : count_(threads > 0 ? threads : tbb::info::default_concurrency()) {
+  start_allocator();
   if (count_ == 1) return;
   const auto workers = static_cast<std::size_t>(count_ - 1);
   // File readers that run at the same time start as many threads again, so twice the number has to be startable.

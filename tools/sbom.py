@@ -101,7 +101,8 @@ def library_of(soname):
 def debian_package(file):
     """Returns name, version and architecture of the Debian package of a file, or None."""
     for path in (file, Path(re.sub(r"^/usr", "", str(file))), file.resolve()):
-        if owner := output_of("dpkg-query", "-S", str(path)):
+        owners = output_of("dpkg-query", "-S", str(path)) or ""
+        if owner := next((line for line in owners.splitlines() if not line.startswith("diversion by ")), None):
             name = owner.split(": ")[0].split(",")[0]
             fields = output_of("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}", name).split()
             return fields if len(fields) == 3 else None

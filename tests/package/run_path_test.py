@@ -45,7 +45,7 @@ class PlantedLibrary(unittest.TestCase):
             for other in others:
                 os.link(first, other)
             # A program of MPI is to start alone, without the daemon that would look for other machines.
-            alone = {"OMPI_MCA_ess_singleton_isolated": "1"}
+            alone = {"OMPI_MCA_ess_singleton_isolated": "1", "HOME": folder}
             result = subprocess.run([program, *arguments], cwd=folder, env=alone, capture_output=True, text=True)
         self.assertNotIn("planted", result.stderr)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/runtime/start.hpp"
 #include "tests/gpu/gpu_test.hpp"
 
@@ -47,6 +48,7 @@ class AutoDevice : public ::testing::Test {
  protected:
   void SetUp() override {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
+    if (kernels::cuda::skyline_algorithms().empty()) gpu_testing::require_gpu(kernels::cuda::find_devices());
     if (!kernels::cuda::shows_gpu()) gpu_testing::require_gpu({.devices = {}, .reason = "the system shows no device"});
   }
 };

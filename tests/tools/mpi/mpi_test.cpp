@@ -130,10 +130,10 @@ queries:
 TEST(MpiRun, ARankThatCannotBeginEndsAll) {
   const TemporaryFolder folder;
   write_tables(folder);
-  const Outcome outcome = run_program(
-      SKYRANK_MPIRUN,
-      {"-n", "2", SKYRANK_MPI_PROGRAM, "run", "batch.yaml", ":", "-n", "1", SKYRANK_MPI_PROGRAM, "run", "missing.yaml"},
-      options_in(folder.path()));
+  // By the rank, as mpirun of Open MPI 5.0.7 crashes where it is to start two programs.
+  const std::string command = "test $OMPI_COMM_WORLD_RANK = 2 && batch=missing.yaml || batch=batch.yaml; exec '" +
+                              std::string(SKYRANK_MPI_PROGRAM) + "' run $batch";
+  const Outcome outcome = run_program(SKYRANK_MPIRUN, {"-n", "3", "sh", "-c", command}, options_in(folder.path()));
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.err, HasSubstr("skyrank: rank 2: missing.yaml: no such file\n"));
   EXPECT_EQ(outcome.out, "");

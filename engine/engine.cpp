@@ -10,6 +10,7 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/key_expressions.hpp"
 #include "engine/executor/limits.hpp"
+#include "engine/executor/observed_run.hpp"
 #include "engine/executor/query_context.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/parts/gpus/spread.hpp"
@@ -27,16 +28,38 @@ namespace {
 /// Calls f(context, plan, input) for a query over a source, whose keys become columns of it.
 template <class F>
 auto with_source(const exec::EngineState& state, const Query& query, const Source& source, const RunOptions& options,
-                 const F& f) {
-  return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
+                 const F& f, const exec::KernelObserver& observer = {}) {
+  const auto planned = [&](const exec::QueryContext& context) {
     return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
       const exec::QueryInput input{.source = &keyed};
       return f(context, exec::plan_query(context, exec::bind_to(asked, keyed.schema()), input), input);
     });
-  });
+  };
+  return exec::with_context(state, query, options, planned, observer);
 }
 
 }  // namespace
+
+Result exec::run_observed(const EngineState& state, const Query& query, const Table& table, const RunOptions& options,
+                          const KernelObserver& observer) {
+  if (const auto named = query::with_written_names(query, table)) {
+    return run_observed(state, *named, table, options, observer);
+  }
+  const auto bound = [&](const QueryContext& context) {
+    if (has_key_expressions(query)) return run_keyed(context, query, table);
+    return run_table(context, bind_to(query, table), table);
+  };
+  return with_context(state, query, options, bound, observer);
+}
+
+Result exec::run_observed(const EngineState& state, const Query& query, const Source& source, const RunOptions& options,
+                          const KernelObserver& observer) {
+  if (const auto table = source.table()) return run_observed(state, query, *table, options, observer);
+  if (const auto named = query::with_written_names(query, source.schema())) {
+    return run_observed(state, *named, source, options, observer);
+  }
+  return with_source(state, query, source, options, run_plan, observer);
+}
 
 Engine::Engine(EngineOptions options) {
   if (options.threads < 0) {
@@ -56,19 +79,11 @@ const std::vector<std::string>& Engine::warnings() const { return state_->warnin
 std::size_t Engine::memory_limit() const { return state_->memory->limit(); }
 
 Result Engine::run(const Query& query, const Table& table, const RunOptions& options) const {
-  if (const auto named = query::with_written_names(query, table)) return run(*named, table, options);
-  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
-    if (exec::has_key_expressions(query)) return exec::run_keyed(context, query, table);
-    return exec::run_table(context, exec::bind_to(query, table), table);
-  });
+  return exec::run_observed(*state_, query, table, options, {});
 }
 
 Result Engine::run(const Query& query, const Source& source, const RunOptions& options) const {
-  if (const auto table = source.table()) return run(query, *table, options);
-  if (const auto named = query::with_written_names(query, source.schema())) return run(*named, source, options);
-  return with_source(*state_, query, source, options, [](const auto& context, const auto& plan, const auto& input) {
-    return exec::run_plan(context, plan, input);
-  });
+  return exec::run_observed(*state_, query, source, options, {});
 }
 
 Table Engine::pin(const Table& table, PinTime when) const {

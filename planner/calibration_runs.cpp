@@ -194,16 +194,17 @@ std::optional<double> predict(const CalibrationRun& run, const PriceList& prices
   return seconds_of(*cost);
 }
 
-Profile fit(const std::vector<CalibrationRun>& runs) {
-  const PriceList own_seconds(Profile{});  // of the models
-  std::map<std::string, double> best;      // of a query
+Profile fit(const std::vector<CalibrationRun>& runs) { return fit(runs, PriceList(Profile{})); }
+
+Profile fit(const std::vector<CalibrationRun>& runs, const PriceList& known) {
+  std::map<std::string, double> best;  // of a query
   for (const CalibrationRun& run : runs) {
     double& seconds = best.try_emplace(query_of(run), run.seconds).first->second;
     seconds = std::min(seconds, run.seconds);
   }
   std::map<std::string, std::vector<TimedRun>, std::less<>> by_algorithm;
   for (const CalibrationRun& run : runs) {
-    std::optional<cost::Cost> cost = cost_of(run, own_seconds);
+    std::optional<cost::Cost> cost = cost_of(run, known);
     if (!cost) continue;
     const bool stopped = !std::isfinite(run.seconds);
     const double seconds = stopped ? std::max(kHopeless * best.at(query_of(run)), kMinStopped) : run.seconds;

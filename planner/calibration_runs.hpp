@@ -41,7 +41,9 @@ std::vector<CalibrationRun> read_runs(std::istream& in, const std::string& sourc
 /// Predicted seconds; nothing of algorithms that have no model any more.
 std::optional<double> predict(const CalibrationRun& run, const PriceList& prices);
 
-/// Seconds of all algorithms of which there are runs; the rest of the profile is empty.
+/// Seconds of all algorithms of which there are runs; the rest of the profile is empty. They are pulled to the models'
+/// own, or to those of prices that are known.
 Profile fit(const std::vector<CalibrationRun>& runs);
+Profile fit(const std::vector<CalibrationRun>& runs, const PriceList& known);
 
 }  // namespace skyrank::planner

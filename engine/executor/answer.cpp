@@ -22,6 +22,7 @@ Result answer(const QueryContext& context, const query::BoundQuery& query, const
   Stopwatch watch;
   PhysicalPlan planned = plan_whole(context, query, table, room);
   Execution execution(std::move(planned), context.count_work, context.stop());
+  execution.context.observer = context.observer;
   execution.enter = [&](const char* phase) { context.limits.enter(phase); };
   if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharing_queries > 0);
   share_keys(execution, table, execution.device_state ? context.engine.device_key_cache : context.engine.key_cache);

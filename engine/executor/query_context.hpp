@@ -11,6 +11,7 @@
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/plan/table_origin.hpp"
+#include "engine/runtime/execution_context.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cuda/runtime/scope.hpp"
 
@@ -20,18 +21,21 @@ namespace skyrank::exec {
 /// call from the public Engine to the operators; a part gets a copy, with a GPU of its own. The limits outlive all
 /// copies.
 struct QueryContext {
-  QueryContext(const EngineState& engine_state, Limits& query_limits, const RunOptions& options)
+  QueryContext(const EngineState& engine_state, Limits& query_limits, const RunOptions& options,
+               KernelObserver kernel_observer = {})
       : engine(engine_state),
         limits(query_limits),
         count_work(options.count_work),
         later_queries(options.later_queries),
-        gpu(engine_state.gpu(0)) {}
+        gpu(engine_state.gpu(0)),
+        observer(std::move(kernel_observer)) {}
 
   const EngineState& engine;
   Limits& limits;                                  ///< the stop and the time limit of the whole query
   bool count_work;                                 ///< RunOptions::count_work
   int later_queries;                               ///< RunOptions::later_queries
   kernels::cuda::SelectedDevice gpu;               ///< runs the CUDA paths
+  KernelObserver observer;                         ///< null: nobody listens
   std::shared_ptr<const TableOrigin> origin = {};  ///< how the table came about; null: it is the caller's
 
   std::stop_token stop() const { return limits.stop(); }
@@ -73,9 +77,10 @@ struct QueryContext {
 /// Calls f(context) for a query that begins, within its limits. Turns errors of the layers below into those of the
 /// public API.
 template <class F>
-auto with_context(const EngineState& engine, const Query& query, const RunOptions& options, const F& f) {
+auto with_context(const EngineState& engine, const Query& query, const RunOptions& options, const F& f,
+                  const KernelObserver& observer = {}) {
   return with_limits(query, options, engine.timer,
-                     [&](Limits& limits) { return f(QueryContext(engine, limits, options)); });
+                     [&](Limits& limits) { return f(QueryContext(engine, limits, options, observer)); });
 }
 
 }  // namespace skyrank::exec

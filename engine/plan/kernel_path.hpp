@@ -75,6 +75,24 @@ auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::
   return std::move(solution.rows);
 }
 
+/// Tells the query's observer, if there is one, of a kernel that ran on a problem of such a shape.
+template <class Algorithm>
+void tell(const ExecutionContext& context, const planner::Choice<Algorithm>& path,
+          const typename Algorithm::Shape& shape, const planner::Statistics& statistics, double ms) {
+  if (!context.observer) return;
+  planner::CalibrationRun run{.algorithm = std::string(path.algorithm->name),
+                              .data = {},
+                              .shape = shape,
+                              .statistics = statistics,
+                              .threads = context.machine.threads,
+                              .planning = 0,
+                              .seconds = ms / 1e3};
+  for (const kernels::Parameter& parameter : path.algorithm->parameters) {
+    run.parameters.emplace(parameter.name, path.parameters[parameter.name]);
+  }
+  context.observer(std::move(run));
+}
+
 /// The path of a kernel in the words of a plan: the choice, its price, and the paths that lost.
 struct PathDescription {
   std::string algorithm;

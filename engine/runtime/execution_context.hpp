@@ -1,12 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
+#include "planner/calibration_runs.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {
+
+/// Hears of each kernel that has run, with all that prices it again; from several threads at once.
+using KernelObserver = std::function<void(planner::CalibrationRun)>;
 
 /// The context that operators need to run kernels, besides their input.
 struct ExecutionContext {
@@ -15,6 +20,7 @@ struct ExecutionContext {
   kernels::Context kernel_context;
   planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
+  KernelObserver observer = {};  ///< null: nobody listens
 };
 
 /// Returns the machine with no more memory than the engine's limit leaves now.

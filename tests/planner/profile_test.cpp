@@ -204,5 +204,19 @@ TEST(CalibrationRuns, ComeBackFromCsv) {
   EXPECT_THROW(read_runs(wrong, "text"), BadProfile);
 }
 
+TEST(CalibrationRuns, ThatTookWhatIsKnownChangeNothing) {
+  CalibrationRun run{.algorithm = "heap", .data = "", .shape = {}, .statistics = {}};
+  run.shape = kernels::TopKShape{.n = 10'000, .k = 20, .widths = {kernels::KeyWidth::bytes4}};
+  const PriceList& known = built_in_prices();
+  run.seconds = predict(run, known).value();
+  const Profile::Seconds& before = known.profile().algorithms.at("heap");
+  const Profile fitted = fit({run}, known);
+  for (const auto& [term, seconds] : fitted.algorithms.at("heap")) EXPECT_NEAR(seconds, before.at(term), 1e-15) << term;
+
+  run.seconds *= 2;
+  const Profile slower = fit({run}, known);
+  EXPECT_NEAR(predict(run, PriceList(slower)).value(), run.seconds, 0.1 * run.seconds);
+}
+
 }  // namespace
 }  // namespace skyrank::planner

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kBatch = R"(version: 1
@@ -116,6 +117,54 @@ TEST_F(ProfileOfTheUser, IsWrittenWhole) {
   const Outcome run = run_skyrank({"run", folder_.write("batch.yaml", kBatch)}, options_);
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "");
+}
+
+constexpr const char* kQueries = R"(version: 1
+tables: {points: {generate: {distribution: anticorrelated, rows: 20000, dims: 4, seed: 1}}}
+queries:
+  - {name: best, from: points, rank_by: [{low: c0}, {high: c1}], limit: 10}
+  - {name: front, from: points, prefer: [{low: c0}, {low: c1}, {low: c2}, {low: c3}]}
+  - {name: parts, from: points, rank_by: {low: c0}, limit: 1, partition_by: [c1 > 0.5]}
+)";
+
+TEST_F(ProfileOfTheUser, IsFittedToQueries) {
+  const std::string batch = folder_.write("batch.yaml", kQueries);
+  const std::string runs = folder_ / "runs.csv";
+  const Outcome outcome = run_skyrank({"calibrate", "--learn", batch, "--runs", runs}, options_);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("predicted over measured"));
+  EXPECT_THAT(outcome.out, HasSubstr("time of the choices over the best, 2 problems: "));
+  const std::string measured = read_file(runs);
+  for (const std::string algorithm : {"sampled-threshold", "heap", "nth-element"}) {
+    EXPECT_THAT(measured, HasSubstr("\n" + algorithm + ",best,20000,1,10,")) << algorithm;
+  }
+  EXPECT_THAT(measured, HasSubstr("\nblocked-bitmap,front,20000,4,"));
+  EXPECT_THAT(measured, Not(HasSubstr(",parts,")));
+
+  // What was not measured stays as it is built in, and the next queries plan by all of it.
+  EXPECT_THAT(read_file(folder_ / "cache/skyrank/profile.yaml"), HasSubstr("sfs:"));
+  EXPECT_EQ(run_skyrank({"run", batch}, options_).err, "");
+  const Outcome again = run_skyrank({"calibrate", "--from", runs, "--device", "cpu"}, options_);
+  EXPECT_EQ(again.status, 0) << again.err;
+}
+
+TEST_F(ProfileOfTheUser, IsNotMadeOfQueriesThatTellNothing) {
+  const std::string old = written("old\n");
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& message) {
+    std::vector<std::string> words = {"calibrate", "--quiet"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const Outcome outcome = run_skyrank(words, options_);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+    EXPECT_EQ(read_file(old), "old\n");
+  };
+  const std::string groups = folder_.write("groups.yaml", R"(version: 1
+tables: {points: {generate: {distribution: uniform, rows: 100, dims: 2, seed: 1}}}
+queries: [{name: g, from: points, group_by: [c0 > 0.5], aggregate: {n: count()}}]
+)");
+  refused({"--learn", groups}, groups + ": nothing to learn from: ");
+  refused({"--learn", folder_ / "none.yaml"}, "none.yaml: no such file");
+  refused({"--learn", groups, "--from", groups}, "--from excludes --learn");
 }
 
 TEST_F(ProfileOfTheUser, CannotBeMadeWhereNoFolderCanBe) {

@@ -123,10 +123,11 @@ struct BenchArguments {
 };
 
 struct CalibrateArguments {
-  std::filesystem::path out;   ///< the profile; empty: where the user's is looked for
-  std::filesystem::path grid;  ///< empty: a built-in one
-  std::filesystem::path runs;  ///< CSV of what was measured; empty: none
-  std::filesystem::path from;  ///< such a CSV to fit to, instead of measuring
+  std::filesystem::path out;                 ///< the profile; empty: where the user's is looked for
+  std::filesystem::path grid;                ///< empty: a built-in one
+  std::filesystem::path runs;                ///< CSV of what was measured; empty: none
+  std::filesystem::path from;                ///< such a CSV to fit to, instead of measuring
+  std::vector<std::filesystem::path> learn;  ///< batches whose queries are measured, instead of a grid
   DeviceChoice device = DeviceChoice::automatic;
 };
 

@@ -166,16 +166,22 @@ void Ranker::rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std
                                      .k = static_cast<std::size_t>(window_.end(n)),
                                      .ties = tie_rule(window_.ties),
                                      .memory = held.memory()};
+  const double before = report.ms;
   const auto rows = run_path(chosen, problem, context_, report);
+  if (context_.observer) tell(context_, chosen, shape(widths_of(keys), n), context_.ranking, report.ms - before);
   for (std::size_t i = static_cast<std::size_t>(window_.offset); i < rows.size(); ++i)
     answer.push_back(begin + rows[i]);
 }
 
 const planner::Choice<kernels::TopKAlgorithm>& Ranker::path(const std::vector<KeyWidth>& widths, std::int64_t n) {
-  return chooser_({.n = static_cast<std::size_t>(n),
-                   .k = static_cast<std::size_t>(window_.end(n)),
-                   .widths = widths,
-                   .ties = tie_rule(window_.ties)});
+  return chooser_(shape(widths, n));
+}
+
+kernels::TopKShape Ranker::shape(const std::vector<KeyWidth>& widths, std::int64_t n) const {
+  return {.n = static_cast<std::size_t>(n),
+          .k = static_cast<std::size_t>(window_.end(n)),
+          .widths = widths,
+          .ties = tie_rule(window_.ties)};
 }
 
 kernels::TopKShape fused_shape(const query::BoundQuery& query, const Table& table) {
@@ -194,7 +200,9 @@ Vector<RowId> rank_fused(const query::BoundQuery& query, const Table& table,
   const kernels::TopKProblem problem{.n = shape.n, .keys = {}, .k = shape.k, .ties = shape.ties, .source = &source};
   Vector<RowId> rows;
   try {
+    const double before = report.ms;
     rows = run_path(path, problem, context, report);
+    tell(context, path, shape, context.ranking, report.ms - before);
   } catch (const DataError&) {
     // Some row failed, in whichever thread was first: the lowest one is to be named, of the condition if it has any.
     const RowSet all = RowSet::all(table.num_rows());

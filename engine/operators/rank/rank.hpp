@@ -51,6 +51,7 @@ class Ranker {
                                                    Report& report, const DeviceOrder& order);
   void rank_segment(const std::vector<Keys>& keys, std::int64_t begin, std::int64_t end, Vector<std::int64_t>& answer,
                     Report& report);
+  kernels::TopKShape shape(const std::vector<kernels::KeyWidth>& widths, std::int64_t n) const;
 
   Window window_;
   const ExecutionContext& context_;

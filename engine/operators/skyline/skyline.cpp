@@ -149,7 +149,13 @@ Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t ste
                                         .keys = held.columns(),
                                         .order = plan_.steps[step].order,
                                         .memory = held.memory()};
-  return run_path(chosen, problem, context_, report);
+  const double before = report.ms;
+  Vector<std::int64_t> rows = run_path(chosen, problem, context_, report);
+  // Nothing is known of rows of later steps and of levels.
+  if (step == 0 && level_above == 0) {
+    tell(context_, chosen, shape_of(plan_.steps[0], width, keys.n), context_.preference, report.ms - before);
+  }
+  return rows;
 }
 
 bool SkylineSolver::can_level_at_once(const SkylineKeys& keys) const {

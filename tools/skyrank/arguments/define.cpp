@@ -255,9 +255,15 @@ void define_calibrate(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   command.add_option("--runs", calibrate.runs, "Write what was measured to a CSV file")->type_name("FILE");
   command.add_option("--from", calibrate.from, "Fit to such a file and measure nothing")->type_name("FILE");
+  command
+      .add_option("--learn", calibrate.learn,
+                  "Measure the queries of batches, and fit the profile that is used to them")
+      ->type_name("BATCH...")
+      ->excludes("--grid")
+      ->excludes("--from");
   add_device_option(command, arguments);
   add_quiet_flag(command, arguments);
-  command.footer("Example:\n  skyrank calibrate");
+  command.footer("Examples:\n  skyrank calibrate\n  skyrank calibrate --learn batch.yaml");
 }
 
 void define_completion(CLI::App& app, Arguments& arguments) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "tools/bench/planner/trial.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/commands/learn.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -92,6 +94,49 @@ std::filesystem::path target(const CalibrateArguments& arguments) {
   throw UsageError("there is neither XDG_CACHE_HOME nor HOME to keep a profile in; say --out FILE");
 }
 
+/// A profile and the runs that it is fitted to.
+struct Calibration {
+  planner::Profile profile;
+  std::vector<CalibrationRun> runs;
+  std::string report = {};  ///< describes what changed; empty: nothing was known before
+};
+
+Calibration calibrate_by_grid(const CalibrateArguments& arguments, Console& console, const Signals& signals) {
+  planner::Profile profile;
+  if (arguments.from.empty()) {
+    profile.rates = bench::measure_rates();
+    if (arguments.device != DeviceChoice::cpu) profile.rates.merge(bench::measure_gpu());
+  }
+  const auto gpus = kernels::cuda::find_devices().devices;
+  if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;
+  std::vector<CalibrationRun> runs =
+      arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
+  profile.algorithms = planner::fit(runs).algorithms;
+  return {std::move(profile), std::move(runs)};
+}
+
+/// Algorithms that the queries do not tell of keep the seconds that they have.
+Calibration calibrate_by_queries(const CalibrateArguments& arguments, Console& console, Signals& signals) {
+  LearnedRuns learned = learn(arguments.learn, console, signals);
+  if (learned.runs.empty()) {
+    throw QueryError("nothing to learn from: no query of the batches ranks rows or prefers some, alone and as a whole",
+                     {arguments.learn.front().string()});
+  }
+  planner::Profile profile = learned.known;
+  const planner::PriceList before(std::move(learned.known));
+  for (auto& [algorithm, seconds] : planner::fit(learned.runs, before).algorithms) {
+    profile.algorithms.insert_or_assign(algorithm, std::move(seconds));
+  }
+  std::string report = describe_fit(learned.runs, before, planner::PriceList(profile));
+  return {std::move(profile), std::move(learned.runs), std::move(report)};
+}
+
+std::int64_t algorithms_of(const std::vector<CalibrationRun>& runs) {
+  std::set<std::string_view> names;
+  for (const CalibrationRun& run : runs) names.insert(run.algorithm);
+  return std::ssize(names);
+}
+
 }  // namespace
 
 int calibrate(const CalibrateArguments& arguments, Console& console, Signals& signals) try {
@@ -99,24 +144,18 @@ int calibrate(const CalibrateArguments& arguments, Console& console, Signals& si
   const auto profile_output = open_output(file);
   const auto runs_output = arguments.runs.empty() ? nullptr : open_output(arguments.runs);
   const kernels::WorkerThreads workers(0);
-  planner::Profile profile;
-  profile.cpu = known_cpu();
-  profile.cores = tbb::info::default_concurrency();
-  if (arguments.from.empty()) {
-    profile.rates = bench::measure_rates();
-    if (arguments.device != DeviceChoice::cpu) profile.rates.merge(bench::measure_gpu());
-  }
-  const auto gpus = kernels::cuda::find_devices().devices;
-  if (!gpus.empty() && arguments.device != DeviceChoice::cpu) profile.gpu = gpus.front().name;
-  const std::vector<CalibrationRun> runs =
-      arguments.from.empty() ? measure(arguments, console, signals) : read(arguments.from);
-  profile.algorithms = planner::fit(runs).algorithms;
-  if (runs_output) write(*runs_output, text_of(runs));
-  write(*profile_output, planner::to_yaml(profile));
+  const std::string cpu = known_cpu();
+  Calibration made = arguments.learn.empty() ? calibrate_by_grid(arguments, console, signals)
+                                             : calibrate_by_queries(arguments, console, signals);
+  made.profile.cpu = cpu;
+  made.profile.cores = tbb::info::default_concurrency();
+  if (runs_output) write(*runs_output, text_of(made.runs));
+  write(*profile_output, planner::to_yaml(made.profile));
   console.show_status("");
   console.note(fmt::format("{}: {} fitted to {}\n", file.string(),
-                           counted(static_cast<std::int64_t>(profile.algorithms.size()), "cost model", "cost models"),
-                           counted(static_cast<std::int64_t>(runs.size()), "run", "runs")));
+                           counted(algorithms_of(made.runs), "cost model", "cost models"),
+                           counted(static_cast<std::int64_t>(made.runs.size()), "run", "runs")));
+  console.note(made.report);
   console.flush();
   return success;
 } catch (const planner::BadProfile& bad) {

@@ -8,7 +8,7 @@ namespace skyrank::tools {
 namespace {
 
 /// Text that roff shows as it is written.
-std::string plain(std::string_view text) {
+std::string in_roff(std::string_view text) {
   std::string result;
   bool at_line_start = true;
   for (const char c : text) {
@@ -27,11 +27,11 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-std::string bold(std::string_view text) { return "\\fB" + plain(text) + "\\fR"; }
-std::string italic(std::string_view text) { return "\\fI" + plain(text) + "\\fR"; }
+std::string bold(std::string_view text) { return "\\fB" + in_roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + in_roff(text) + "\\fR"; }
 
 std::string definition(const std::string& term, std::string_view text) {
-  return fmt::format(".TP\n{}\n{}\n", term, plain(text));
+  return fmt::format(".TP\n{}\n{}\n", term, in_roff(text));
 }
 
 std::string option_entry(const OptionReference& option) {
@@ -54,11 +54,11 @@ std::string synopsis(const CommandReference& command) {
 
 std::string command_section(const CommandReference& command) {
   std::string text =
-      fmt::format(".SS {}\n{}\n.PP\n{}.\n", plain(command.name), synopsis(command), plain(command.description));
+      fmt::format(".SS {}\n{}\n.PP\n{}.\n", in_roff(command.name), synopsis(command), in_roff(command.description));
   for (const OptionReference& argument : command.arguments) text += option_entry(argument);
   for (const OptionReference& option : command.options) text += option_entry(option);
   if (!command.example.empty())
-    text += fmt::format(".PP\nExample:\n.PP\n.nf\n.RS\n{}\n.RE\n.fi\n", plain(command.example));
+    text += fmt::format(".PP\nExample:\n.PP\n.nf\n.RS\n{}\n.RE\n.fi\n", in_roff(command.example));
   return text;
 }
 
@@ -84,7 +84,7 @@ std::string manual_page(const Reference& reference) {
   text += fmt::format(
       ".SH DESCRIPTION\n{}\nA query names the rows that no other row beats, the rows that rank highest, or "
       "both in one.\nQueries stand in a YAML file, which is called a batch, or in a statement of SQL.\n",
-      plain(reference.description));
+      in_roff(reference.description));
   text += ".SH OPTIONS\n";
   for (const OptionReference& option : reference.options) text += option_entry(option);
   text += ".SH COMMANDS\n";

@@ -28,7 +28,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 /// Puts a backslash before what `_arguments` and `_describe` take for syntax.
-std::string plain(std::string_view text) {
+std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
@@ -47,7 +47,7 @@ std::string value_spec(const OptionReference& option) {
                  : fmt::format("_values -s {} {} {}", option.delimiter, option.value.substr(0, option.value.find(',')),
                                fmt::join(option.choices, " "));
   }
-  return fmt::format(":{}:{}", plain(option.value), action);
+  return fmt::format(":{}:{}", escaped(option.value), action);
 }
 
 /// One argument of `_arguments` a name; another name of the same option excludes it.
@@ -57,7 +57,7 @@ std::string option_specs(const OptionReference& option) {
     const std::string before = option.is_repeated         ? "*"
                                : option.names.size() == 1 ? ""
                                                           : fmt::format("({})", fmt::join(option.names, " "));
-    const std::string spec = fmt::format("{}{}[{}]{}", before, name, plain(option.description),
+    const std::string spec = fmt::format("{}{}[{}]{}", before, name, escaped(option.description),
                                          option.value.empty() ? "" : value_spec(option));
     text += " \\\n            " + in_quotes(spec);
   }
@@ -78,7 +78,7 @@ std::string zsh_completion(const Reference& reference) {
   std::string commands;
   std::string cases;
   for (const CommandReference& command : reference.commands) {
-    commands += "    " + in_quotes(plain(command.name) + ":" + plain(command.description)) + "\n";
+    commands += "    " + in_quotes(escaped(command.name) + ":" + escaped(command.description)) + "\n";
     cases += command_case(command);
   }
   std::string options;

@@ -37,6 +37,7 @@ T widened(Stored value) {
 
 Vec Interpreter::run(std::span<const Operation> operations, const Rows& rows, std::int64_t begin, std::int64_t size,
                      const std::uint8_t* needed) {
+  if (operations.data() != operations_.data()) orders_.clear();
   operations_ = operations;
   texts_.clear();
   rows_ = rows;
@@ -234,67 +235,6 @@ Vec Interpreter::is_null(const Operation& operation, Active active) {
     for (std::int64_t i = 0; i < size_; ++i) truth[i] = (values.valid[i] ^ 1) ^ present;
   }
   return out;
-}
-
-void Interpreter::negate_truth(Vec& vec) {
-  auto* values = vec.values.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size_; ++i) values[i] ^= 1;
-}
-
-/// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
-Vec Interpreter::combine_logic(Op op, Vec left, const Vec& right) {
-  const std::uint8_t flip = op == Op::logical_and ? 1 : 0;  // deciding values as 1: a ^ flip
-  Vec out = fresh(Type::boolean);
-  const auto* a = left.as<std::uint8_t>();
-  const auto* b = right.as<std::uint8_t>();
-  auto* values = out.values.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size_; ++i) {
-    values[i] = static_cast<std::uint8_t>(((a[i] ^ flip) | (b[i] ^ flip)) ^ flip);
-  }
-  if (left.valid == nullptr && right.valid == nullptr) return out;
-  out.validity = pool_.take();
-  auto* valid = out.validity.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size_; ++i) {
-    const std::uint8_t va = left.valid == nullptr ? std::uint8_t{1} : left.valid[i];
-    const std::uint8_t vb = right.valid == nullptr ? std::uint8_t{1} : right.valid[i];
-    const auto decides_a = static_cast<std::uint8_t>(va & (a[i] ^ flip));
-    const auto decides_b = static_cast<std::uint8_t>(vb & (b[i] ^ flip));
-    valid[i] = static_cast<std::uint8_t>((va & vb) | decides_a | decides_b);
-    // The value of a NULL side does not count.
-    values[i] = static_cast<std::uint8_t>((decides_a | decides_b) ^ flip);
-  }
-  out.valid = valid;
-  return out;
-}
-
-Vec Interpreter::logical_not(Vec operand) {
-  operand = spread(std::move(operand), size_);
-  Vec out = fresh(Type::boolean);
-  std::copy_n(operand.as<std::uint8_t>(), size_, out.values.as<std::uint8_t>());
-  negate_truth(out);
-  take_validity(out, operand);
-  return out;
-}
-
-Vec Interpreter::logic(const Operation& operation, Active active) {
-  Vec result = spread(evaluate(operand(operation, 0), active), size_);
-  const std::uint8_t undecided = operation.op == Op::logical_and ? 1 : 0;
-  Buffer needed_buffer = pool_.take();
-  auto* needed = needed_buffer.as<std::uint8_t>();
-  for (std::size_t child = 1; child < operation.operands.size(); ++child) {
-    const auto* values = result.as<std::uint8_t>();
-    for (std::int64_t i = 0; i < size_; ++i) needed[i] = static_cast<std::uint8_t>((values[i] ^ undecided) ^ 1);
-    if (result.valid != nullptr) {
-      for (std::int64_t i = 0; i < size_; ++i) needed[i] |= result.valid[i] ^ 1;
-    }
-    if (active != nullptr) {
-      for (std::int64_t i = 0; i < size_; ++i) needed[i] &= active[i];
-    }
-    if (!any(needed, size_)) break;
-    const Vec right = spread(evaluate(operand(operation, child), needed), size_);
-    result = combine_logic(operation.op, std::move(result), right);
-  }
-  return result;
 }
 
 void Interpreter::store_active(Active active, std::uint8_t* out) const {

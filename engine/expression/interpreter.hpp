@@ -5,9 +5,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/expression/ir.hpp"
+#include "engine/expression/operand_order.hpp"
 #include "engine/expression/vec.hpp"
 
 namespace skyrank::exec {
@@ -40,6 +42,8 @@ class Interpreter {
   Vec evaluate(const Operation& operation, Active active);
   std::vector<Vec> evaluate_operands(const Operation& operation, Active active);
   Vec logic(const Operation& operation, Active active);
+  /// Evaluates a condition for the rows that `needed` flags, `count` of them, as a list.
+  Vec evaluate_listed(const Operation& condition, const std::uint8_t* needed, std::int64_t count);
   Vec case_when(const Operation& operation, Active active);
   Vec coalesce(const Operation& operation, Active active);
   Vec is_null(const Operation& operation, Active active);
@@ -111,7 +115,8 @@ class Interpreter {
   }
 
   BufferPool pool_;
-  std::vector<kernels::Array<char>> texts_;  // strings that operations made for this block
+  std::unordered_map<const Operation*, OperandOrder> orders_;  // of each `and` and `or`
+  std::vector<kernels::Array<char>> texts_;                    // strings that operations made for this block
   std::span<const Operation> operations_;
   Rows rows_;
   std::int64_t begin_ = 0;

@@ -56,13 +56,22 @@ class Lowering {
     operation.column = node.column;
     if (node.op == Op::column) return append(std::move(operation));
     operation.operands.reserve(node.children.size());
-    for (const query::BoundPtr& child : node.children) operation.operands.push_back(lower(*child));
+    for (const query::BoundPtr& child : node.children) add_operand(operation, lower(*child));
     return finish(std::move(operation), begin);
   }
 
   std::vector<Operation> result() && { return std::move(operations_); }
 
  private:
+  /// Adds the last operation as an operand; `a and b` in `a and b and c` as its own operands, and `or` likewise.
+  void add_operand(Operation& operation, std::uint32_t place) {
+    const bool is_logic = operation.op == Op::logical_and || operation.op == Op::logical_or;
+    if (!is_logic || operations_[place].op != operation.op) return operation.operands.push_back(place);
+    const Operation same = std::move(operations_.back());
+    operations_.pop_back();
+    operation.operands.insert(operation.operands.end(), same.operands.begin(), same.operands.end());
+  }
+
   std::uint32_t append(Operation operation) {
     operations_.push_back(std::move(operation));
     return static_cast<std::uint32_t>(operations_.size() - 1);

@@ -108,14 +108,16 @@ std::optional<double> literal_number(const Operation& literal) {
   return is_literal(literal) ? query::double_of(literal.constant->value) : std::nullopt;
 }
 
-bool never_fails(const Ir& ir) {
-  return std::ranges::all_of(ir.operations(), [](const Operation& operation) {
+bool never_fails(std::span<const Operation> operations) {
+  return std::ranges::all_of(operations, [](const Operation& operation) {
     const Type type = operation.type.type;
     const bool reads = operation.op == Op::column || is_literal(operation);
     const bool takes_apart = operation.op >= Op::year && operation.op <= Op::upper;  // a time or a text
     return reads || takes_apart || type == Type::float64 || type == Type::boolean;
   });
 }
+
+bool never_fails(const Ir& ir) { return never_fails(ir.operations()); }
 
 bool never_fails(const query::BoundExpression& expression) { return never_fails(lower(*expression.root)); }
 

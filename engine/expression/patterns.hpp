@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <skyrank/table.hpp>
@@ -41,6 +42,7 @@ std::optional<double> literal_number(const Operation& literal);
 
 /// Returns true if an expression has a value or NULL for every row, as far as its parts tell: integers and times may
 /// overflow where they are computed; floats, truths, and what is taken from times and texts do not.
+bool never_fails(std::span<const Operation> operations);
 bool never_fails(const Ir& ir);
 bool never_fails(const query::BoundExpression& expression);
 

@@ -14,6 +14,8 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/expression/operand_order.hpp"
+#include "engine/expression/program.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"
 #include "tests/engine/layout_columns.hpp"
@@ -423,6 +425,61 @@ TEST(Evaluate, BooleansAndThreeValuedLogic) {
                            "1 + NULL",
                            "true"},
                           table);
+}
+
+TEST(Evaluate, OperandsForTheFewRowsThatAreLeft) {
+  constexpr std::size_t kRows = 9 * static_cast<std::size_t>(kBlockRows) + 77;
+  std::vector<double> a;
+  std::vector<std::int64_t> b;
+  std::vector<std::string> s;
+  std::vector<bool> has_b;
+  std::vector<bool> has_s;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const std::size_t mixed = i * 7919 % 10007;
+    a.push_back(static_cast<double>(mixed) / 10007);
+    b.push_back(static_cast<std::int64_t>(mixed % 50));
+    s.push_back(std::string(mixed % 5, 'x') + std::to_string(mixed % 70));
+    has_b.push_back(mixed % 11 != 0);
+    has_s.push_back(mixed % 13 != 0);
+  }
+  const Table table({Column::own("a", a), Column::own("b", b, has_b), Column::own("s", s, has_s)});
+  for (const std::string_view text :
+       {"b = 3 and s like '%x6%'", "s like '%x6%' and b = 3", "a < 0.01 and s like 'xx%' and b between 5 and 30",
+        "(a < 0.01 or b = 3) and length(s) > 2", "b = 3 or s = 'xx7' or a > 0.99", "not (b = 3 and lower(s) < 'x1')",
+        "a < 0.02 and (b = 3 or s like 'x%' and a > 0.001) and not (b is null)",
+        "case when a < 0.01 and s like 'x%' then length(s) when b = 3 then b else 0 end > 2",
+        // Operands that may fail guard those after them.
+        "b != 0 and 100 / b > 20", "b is null or b = 0 or 100 % b = 0 and s like '%3'",
+        "a < 0.01 and b = 7 and 100 / (b - 7) > 1", "a > 0.999 and 100 / (b - 7) > 1 and 100 / (b - 8) > 1"}) {
+    expect_as_reference(text, table);
+  }
+}
+
+TEST(Evaluate, OperandsThatDecideMostForTheirCostComeFirst) {
+  const auto order_of = [](std::string_view text, const std::vector<double>& shares) {
+    const Table table({Column::own("a", std::vector<double>(1)), Column::own("b", std::vector<std::int64_t>(1)),
+                       Column::own("s", std::vector<std::string>(1))});
+    const auto program = compile(bound(text, table), table);
+    OperandOrder order(program->ir.operations(), program->ir.root());
+    std::vector<std::size_t> places;
+    for (int block = 0; block < 9; ++block) {
+      std::int64_t left = 1'000'000;
+      places.clear();
+      for (std::size_t place = 0; place < shares.size(); ++place) {
+        const std::int64_t before = left;
+        places.push_back(order[place]);
+        left = static_cast<std::int64_t>(static_cast<double>(left) * shares[order[place]]);
+        if (place + 1 < shares.size()) order.learn(place, before, left);
+      }
+      order.end_block();
+    }
+    return places;
+  };
+  using Places = std::vector<std::size_t>;
+  EXPECT_EQ(order_of("a < 1 and b < 2 and a > 0", {0.9, 0.1, 0.5}), (Places{1, 2, 0}));
+  EXPECT_EQ(order_of("s like '%x%' and a < 1", {0.5, 0.5}), (Places{1, 0}));
+  EXPECT_EQ(order_of("s like '%x%' and a < 1", {0.001, 0.99}), (Places{0, 1}));
+  EXPECT_EQ(order_of("b / 2 > 1 and b < 2 and a > 0", {0.9, 0.1, 0.5}), (Places{0, 1, 2}));
 }
 
 TEST(Evaluate, RowsThatNeedNoValueDoNotFail) {

@@ -31,8 +31,8 @@ class OperandOrder {
 
  private:
   struct Operand {
-    double row_cost = 1;     ///< of a row that lies beside the one before, in units of an operation on numbers
-    double listed_cost = 1;  ///< of one that does not
+    double row_cost = 1;     ///< cost of a row beside the one before, in units of an operation on numbers
+    double listed_cost = 1;  ///< cost of a row that stands alone
     double before = 0;
     double left = 0;
 

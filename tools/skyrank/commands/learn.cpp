@@ -17,7 +17,6 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/observed_run.hpp"
-#include "engine/runtime/stopwatch.hpp"
 #include "tools/skyrank/tables/batch_input.hpp"
 
 namespace skyrank::tools {
@@ -106,14 +105,14 @@ class QueryTrial {
     path.algorithms = {name};
     forced.using_path(std::move(path));
     Kernels kernels;
-    exec::Stopwatch watch;
+    const auto start = std::chrono::steady_clock::now();
     try {
       exec::run_observed(engine_, forced, source_, options(patience()), kernels.observer());
     } catch (const TimeoutError&) {
       stopped_.insert(name);  // no problem that it could be noted with is known
       return;
     }
-    best_ = std::min(best_, watch.lap() / 1e3);
+    best_ = std::min(best_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     std::optional<CalibrationRun> run = kernels.of(name);
     if (!run) return;
     run->data = query_.name();

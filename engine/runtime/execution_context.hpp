@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
@@ -15,6 +17,7 @@ struct ExecutionContext {
   kernels::Context kernel_context;
   planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
+  std::optional<std::uint64_t> guard_steps = {};  ///< for tests: steps that every guard allows, whatever is predicted
 };
 
 /// Returns the machine with no more memory than the engine's limit leaves now.

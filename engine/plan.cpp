@@ -139,6 +139,7 @@ void append(std::string& text, const PlanNode& node, const std::string& first, c
   const auto add = [&](const std::string& line) { text += body + line + '\n'; };
   if (const std::string path = path_line(node); !path.empty()) add(path);
   if (!node.fallback.empty()) add("otherwise: " + node.fallback);
+  if (!node.guard.empty()) add("guard: " + node.guard);
   add(cost_line(node));
   if (node.work) add(work_line(*node.work));
   if (node.transferred) add(transfer_line(*node.transferred));

@@ -271,6 +271,48 @@ void offer(const Candidate<Algorithm>*& chosen, const Candidate<Algorithm>& cand
   if (chosen == nullptr || candidate.best.*by < chosen->best.*by) chosen = &candidate;
 }
 
+/// Returns statistics of the problem at its worst: every row is in the answer.
+Statistics at_worst(const kernels::SkylineShape& shape, Statistics statistics) {
+  statistics.level_rows = static_cast<double>(shape.n);
+  return statistics;
+}
+
+Statistics at_worst(const kernels::TopKShape& /*shape*/, Statistics statistics) { return statistics; }
+
+/// Returns the guard of a path: another one takes over that is much cheaper at the problem's worst.
+template <class Algorithm>
+std::optional<Guard<Algorithm>> guard_of(const Candidate<Algorithm>& chosen,
+                                         const std::vector<Candidate<Algorithm>>& candidates,
+                                         const Query<typename Algorithm::Shape>& query) {
+  constexpr double kTimesPredicted = 4;
+  constexpr double kMinSeconds = 0.5e-3;
+  const auto guarded = chosen.prices->model.guarded;
+  if (guarded == nullptr) return std::nullopt;
+  constexpr double kMuchCheaper = 0.5;
+  const Statistics worst = at_worst(query.shape, query.statistics);
+  const auto priced = [&](const Candidate<Algorithm>& it) {
+    return Query{query.shape, worst, query.machine}.priced(*it.prices, *it.best.values);
+  };
+  double least = kMuchCheaper * priced(chosen).seconds;
+  const Candidate<Algorithm>* fallback = nullptr;
+  for (const Candidate<Algorithm>& other : candidates) {
+    const Device device = other.algorithm->device;
+    if (device != chosen.algorithm->device) continue;
+    const Priced price = priced(other);
+    if (!fits(price.bytes, device, query.machine) || price.seconds >= least) continue;
+    least = price.seconds;
+    fallback = &other;
+  }
+  if (fallback == nullptr) return std::nullopt;
+  const cost::GuardedSteps steps = guarded(query.shape, query.statistics);
+  return Guard<Algorithm>{
+      .steps = static_cast<std::uint64_t>(kTimesPredicted * steps.expected),
+      .min_steps = static_cast<std::uint64_t>(kMinSeconds / steps.seconds),
+      .max_steps = static_cast<std::uint64_t>(steps.most),
+      .fallback = fallback->algorithm,
+      .parameters = kernels::ParameterValues(fallback->algorithm->parameters, *fallback->best.values)};
+}
+
 template <class Algorithm>
 std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   const auto priced = std::ranges::count_if(choice.others, [](const Considered& it) { return it.seconds.has_value(); });
@@ -319,6 +361,7 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   choice.parameters = kernels::ParameterValues(chosen->algorithm->parameters, *chosen->best.values);
   choice.seconds = chosen->best.seconds;
   choice.bytes = chosen->best.bytes;
+  if (!forced) choice.guard = guard_of(*chosen, candidates, {shape, statistics, machine});
   choice.others.erase(choice.others.begin() + static_cast<std::ptrdiff_t>(chosen->place));
   for (Considered& it : choice.others) it.times = it.seconds.value_or(0) / choice.seconds;
   choice.reason = none_fits ? "needs the least memory; the limit leaves too little for any by prediction"

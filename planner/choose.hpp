@@ -34,6 +34,16 @@ struct Considered {
   std::string reason() const;
 };
 
+/// The bound of a path whose worst case is a power above that of another, and the other, which takes over what is left.
+template <class Algorithm>
+struct Guard {
+  std::uint64_t steps = 0;      ///< four times as many as predicted
+  std::uint64_t min_steps = 0;  ///< half a millisecond of them, below which no guess is wrong enough
+  std::uint64_t max_steps = 0;  ///< in the worst case
+  const Algorithm* fallback = nullptr;
+  kernels::ParameterValues parameters;  ///< values of the fallback's parameters
+};
+
 /// The chosen path of a problem, and all other algorithms that were considered.
 template <class Algorithm>
 struct Choice {
@@ -43,6 +53,7 @@ struct Choice {
   double bytes = 0;                     ///< predicted temporary memory
   std::string reason;
   std::vector<Considered> others;
+  std::optional<Guard<Algorithm>> guard = {};  ///< none: no other path is a power better, or the path was asked for
 };
 
 /// Throws NoPath when a forced path does not exist, does not fit, or has parameters out of range, and when all need too

@@ -28,13 +28,21 @@ bool is_compared(const kernels::SkylineShape& shape) {
   return shape.general_order || (shape.n <= kMaxRows && !is_swept(shape));
 }
 
+/// Returns true if the rows are so few that a heap takes a fraction of a millisecond even if each of them enters it.
+/// With more, it saves little where it is the cheapest, and an order that no sample shows costs a hundred times as
+/// much.
+bool is_few(const kernels::TopKShape& shape) {
+  constexpr std::size_t kMaxRows = 4096;
+  return shape.n <= kMaxRows;
+}
+
 }  // namespace
 
 // The only place of the planner that knows algorithms by name. The references lose to the others, or win little, on
 // every kind of held-out problem (README.md).
 std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
   static constexpr NamedModel<kernels::SkylineShape> kModels[] = {
-      {"bnl", {.cost = bnl, .suits = is_compared}},
+      {"bnl", {.cost = bnl, .suits = is_compared, .guarded = bnl_steps}},
       {"sfs", {.cost = sfs, .candidates = block_candidates, .suits = is_compared}},
       {"sweep", {.cost = sweep, .suits = is_swept}},
       {"blocked-bitmap", {.cost = blocked_bitmap, .suits = is_not_swept}},
@@ -57,7 +65,7 @@ std::span<const NamedModel<kernels::SkylineShape>> skyline_models() {
 std::span<const NamedModel<kernels::TopKShape>> topk_models() {
   static constexpr NamedModel<kernels::TopKShape> kModels[] = {
       {"sort", reference(TopKModel{sort})},
-      {"heap", {heap}},
+      {"heap", {.cost = heap, .suits = is_few}},
       {"nth-element", {nth_element}},
       {"sampled-threshold", {sampled_threshold}},
       {"cuda-sampled-threshold", {cuda_sampled_threshold}},

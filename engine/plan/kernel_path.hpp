@@ -6,11 +6,13 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <skyrank/plan.hpp>
 
+#include "engine/plan/guard_record.hpp"
 #include "engine/runtime/execution_context.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "kernels/common/problem.hpp"
@@ -24,13 +26,15 @@ struct Report {
   std::int64_t rows = 0;
   double ms = 0;
   double transfer_ms = 0;  ///< the part of `ms` that transfers to and from a device take
-  kernels::Work work;
+  kernels::Work work = {};
+  GuardRecord guard = {};
 
   Report& operator+=(const Report& other) {
     rows += other.rows;
     ms += other.ms;
     transfer_ms += other.transfer_ms;
     work += other.work;
+    guard += other.guard;
     return *this;
   }
 };
@@ -63,16 +67,25 @@ class Chooser {
   std::map<std::size_t, planner::Choice<Algorithm>> choices_;
 };
 
-/// Runs the chosen algorithm and books what it did.
+/// Runs an algorithm and books what it did; rows that a guard left are not those of an answer.
+template <class Algorithm>
+auto run_algorithm(const Algorithm& algorithm, const kernels::ParameterValues& parameters,
+                   const typename Algorithm::Problem& problem, const ExecutionContext& context, Report& report) {
+  Stopwatch watch;
+  auto solution = algorithm.run(problem, parameters, context.kernel_context);
+  double transfer_ms = 0;
+  if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
+  auto rows = static_cast<std::int64_t>(solution.rows.size());
+  if constexpr (requires { solution.complete; }) rows = solution.complete ? rows : 0;
+  report += {rows, watch.lap(), transfer_ms, solution.work};
+  return solution;
+}
+
+/// Runs the chosen algorithm, without a guard, and books what it did.
 template <class Algorithm>
 auto run_path(const planner::Choice<Algorithm>& path, const typename Algorithm::Problem& problem,
               const ExecutionContext& context, Report& report) {
-  Stopwatch watch;
-  auto solution = path.algorithm->run(problem, path.parameters, context.kernel_context);
-  double transfer_ms = 0;
-  if constexpr (requires { solution.times; }) transfer_ms = solution.times.h2d_ms + solution.times.d2h_ms;
-  report += {static_cast<std::int64_t>(solution.rows.size()), watch.lap(), transfer_ms, solution.work};
-  return std::move(solution.rows);
+  return std::move(run_algorithm(*path.algorithm, path.parameters, problem, context, report).rows);
 }
 
 /// Tells the query's observer, if there is one, of a kernel that ran on a problem of such a shape.
@@ -102,6 +115,8 @@ struct PathDescription {
   double predicted_bytes = 0;
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::vector<Alternative> alternatives;
+  std::string guard = {};  ///< the bound of the path's steps and what comes then; empty: none
+  double guard_reach = 0;  ///< steps of a run in the worst case, over those that the guard allows at least
 };
 
 template <class Algorithm>
@@ -116,14 +131,22 @@ PathDescription describe_path(const planner::Choice<Algorithm>& path) {
   for (const kernels::Parameter& parameter : path.algorithm->parameters) {
     described.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
   }
+  if constexpr (std::is_same_v<Algorithm, kernels::SkylineAlgorithm>) {
+    if (path.guard) {
+      described.guard = describe(*path.guard);
+      described.guard_reach = static_cast<double>(path.guard->max_steps) / static_cast<double>(path.guard->min_steps);
+    }
+  }
   for (const planner::Considered& other : path.others) {
     described.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
   }
   return described;
 }
 
-/// Multiplies the predicted time of a path that runs `times` times, once for each partition, on `threads` threads.
+/// Multiplies the predicted time of a path that runs `times` times, once for each partition, on `threads` threads. A
+/// guard that all runs together do not reach is not told.
 inline void price_repeated(PathDescription& path, double times, int threads) {
+  if (path.guard_reach * std::max(times, 1.0) <= 1) path.guard.clear();
   if (times <= 1) return;
   const double factor = times / std::min<double>(times, threads);
   path.predicted_ms *= factor;

@@ -27,6 +27,7 @@ void add_path(PlanNode& node, const PathDescription& path) {
   node.algorithm = path.algorithm;
   node.device = name_of(path.device);
   node.reason = path.reason;
+  node.guard = path.guard;
   node.predicted_ms = path.predicted_ms;
   node.predicted_bytes = path.predicted_bytes;
   node.parameters = path.parameters;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "kernels/common/memory.hpp"
 #include "kernels/common/problem.hpp"
@@ -21,6 +23,7 @@ struct ExecutionContext {
   planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
   KernelObserver observer = {};  ///< null: nobody listens
+  std::optional<std::uint64_t> guard_steps = {};  ///< for tests: steps that every guard allows, whatever is predicted
 };
 
 /// Returns the machine with no more memory than the engine's limit leaves now.

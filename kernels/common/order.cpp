@@ -45,6 +45,21 @@ Order::Order(std::span<const OrderNode> nodes, std::size_t d) : d_(d) {
   }
 }
 
+std::vector<std::uint32_t> columns_from_left(std::span<const OrderNode> nodes) {
+  std::vector<std::uint32_t> columns;
+  std::vector<std::uint32_t> open{0};
+  while (!open.empty()) {
+    const OrderNode& node = nodes[open.back()];
+    open.pop_back();
+    if (node.kind == OrderNode::Kind::key) {
+      columns.push_back(node.first);
+      continue;
+    }
+    for (std::uint32_t child = node.first + node.count; child-- > node.first;) open.push_back(child);
+  }
+  return columns;
+}
+
 bool Order::is_flat_pareto() const {
   std::uint64_t covered = 0;
   for (const std::uint32_t column : columns_) covered |= std::uint64_t{1} << column;

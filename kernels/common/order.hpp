@@ -52,4 +52,9 @@ class Order {
   std::vector<Rule> rules_;
 };
 
+/// Returns the columns of the leaves of an order tree, from left to right. Rows in lexicographic order of these columns
+/// are in an order in which none is preferred to one before it: the first difference, from the left, decides a prior
+/// node, and a Pareto node gives no other way to be the better row.
+std::vector<std::uint32_t> columns_from_left(std::span<const OrderNode> nodes);
+
 }  // namespace skyrank::kernels

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/guard.hpp"
 #include "kernels/common/memory.hpp"
 
 // The input and the output of kernels. Keys are unsigned integers that stand for preference values: smaller is better,
@@ -56,6 +57,7 @@ struct SkylineProblem {
   std::span<const KeyColumn> keys;
   std::span<const OrderNode> order;  ///< empty: Pareto over all columns
   Memory memory = Memory::host;      ///< place of `keys`; on a device only for algorithms that run there
+  Guard* guard = nullptr;            ///< bounds the steps of algorithms whose plans have one; null: none
 };
 
 /// The rule for rows that tie with the k-th place. The answer has those of lowest row ids, of highest, all of them (so
@@ -188,12 +190,14 @@ struct StageWork {
   std::uint64_t mask_tests = 0;
 };
 
-/// Row positions in [0, n), ascending.
+/// Row positions in [0, n), ascending. Where the problem's guard has struck they are the rows that are left: each row
+/// that is not among them is dominated by one of them, so that their skyline is that of all rows.
 struct SkylineSolution {
   Vector<RowId> rows;
   Work work;
   DeviceTimes times = {};
   std::vector<StageWork> stages = {};  ///< on a device, and only when work is counted
+  bool complete = true;                ///< false: the guard has struck
 };
 
 /// Row positions in [0, n), best first.

@@ -3,6 +3,14 @@
 
 namespace skyrank::planner::cost {
 
+// Comparisons of two rows. Those of rows that stay are quadratic, and so are those of rows that stay until a late one
+// dominates them.
+GuardedSteps bnl_steps(const kernels::SkylineShape& shape, const Statistics& statistics) {
+  const double n = static_cast<double>(shape.n);
+  const double kept = skyline_rows(shape, statistics);
+  return {.expected = kept * kept + (n - kept) * std::sqrt(kept), .most = n * n / 2, .seconds = 10e-9};
+}
+
 Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
          const Values& /*values*/) {
   const double n = static_cast<double>(shape.n);

@@ -17,6 +17,13 @@ namespace skyrank::planner::cost {
 template <class Shape>
 using CostFunction = Cost (*)(const Shape&, const Statistics&, const Machine&, const Values&);
 
+/// The steps of a run that are a power more in the worst case than those of another path.
+struct GuardedSteps {
+  double expected = 0;
+  double most = 0;     ///< their number in the worst case
+  double seconds = 0;  ///< time of one step
+};
+
 /// The planner's knowledge of an algorithm.
 template <class Shape>
 struct Model {
@@ -28,6 +35,9 @@ struct Model {
   bool reference = false;      ///< planned only for queries that ask for the algorithm, or that no other can answer
   /// Returns true for the shapes at which the algorithm is no reference; null: for all.
   bool (*suits)(const Shape&) = nullptr;
+  /// Returns the steps that a guard bounds, so that another path takes over where they are many more; null: the
+  /// algorithm has no such worst case, or no way to end early.
+  GuardedSteps (*guarded)(const Shape&, const Statistics&) = nullptr;
 
   explicit operator bool() const { return cost != nullptr; }
   bool is_reference(const Shape& shape) const { return reference || (suits != nullptr && !suits(shape)); }
@@ -37,6 +47,7 @@ using TopKModel = Model<kernels::TopKShape>;
 
 Cost bnl(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
          const Values& values);
+GuardedSteps bnl_steps(const kernels::SkylineShape& shape, const Statistics& statistics);
 Cost sfs(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,
          const Values& values);
 Cost sweep(const kernels::SkylineShape& shape, const Statistics& statistics, const Machine& machine,

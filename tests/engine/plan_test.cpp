@@ -18,6 +18,7 @@ PlanNode example() {
   skyline.device = "cpu";
   skyline.reason = "cheapest of 2";
   skyline.fallback = "all pairs of rows";
+  skyline.guard = "4 x the predicted 10 comparisons; then sfs; struck after 50 comparisons";
   skyline.predicted_rows = 12.4;
   skyline.predicted_ms = 1.234;
   skyline.parameters = {{"block", 64}, {"threads", 2}};
@@ -40,6 +41,7 @@ TEST(Plan, IsPrintedAsATree) {
             "└─ skyline  low: price, high: rating\n"
             "   │   sort-first on cpu with block=64, threads=2: cheapest of 2\n"
             "   │   otherwise: all pairs of rows\n"
+            "   │   guard: 4 x the predicted 10 comparisons; then sfs; struck after 50 comparisons\n"
             "   │   predicted 12 rows in 1.23 ms\n"
             "   │   not block-nested-loops, 25.0 ms: slower\n"
             "   │   not merge, divide: needs two dimensions\n"

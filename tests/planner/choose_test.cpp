@@ -162,6 +162,34 @@ TEST(Choose, LowerParetoLevelsArePricedByTheirOwnSize) {
   }
 }
 
+TEST(Choose, PathsThatArePowersWorseAtTheirWorstHaveAGuard) {
+  for (const std::size_t n : {100, 1000}) {
+    const auto flat = choose(skyline(n, 4), {}, {}, benign());
+    EXPECT_EQ(flat.algorithm->name, "bnl");
+    ASSERT_TRUE(flat.guard) << n;
+    EXPECT_THAT(std::string(flat.guard->fallback->name), AnyOf("sfs", "blocked-bitmap"));
+    EXPECT_EQ(flat.guard->min_steps, 50'000u) << "half a millisecond";
+    EXPECT_EQ(flat.guard->max_steps, n * n / 2);
+    EXPECT_LT(flat.guard->steps, n * n / 2);
+  }
+  const auto tree = choose(skyline(100'000, 4, true), {}, {}, benign());
+  ASSERT_TRUE(tree.guard);
+  EXPECT_EQ(tree.guard->fallback->name, "sfs");
+  EXPECT_FALSE(choose(skyline(1000, 4), forced({"bnl"}), {}, benign()).guard) << "it was asked for";
+  EXPECT_FALSE(choose(skyline(100'000, 4), {}, {}, benign()).guard);
+  EXPECT_FALSE(choose(skyline(1000, 3), {}, {}, benign()).guard);
+}
+
+// A sample of equal keys promises that no row enters a heap, which takes a hundred times as long where all do.
+TEST(Choose, ManyRowsTakeNoHeap) {
+  Statistics equal;
+  equal.sample = 256;
+  equal.ties = 1;
+  for (const std::size_t k : {1000, 10'000}) {
+    EXPECT_NE(choose(topk(100'000, k), {}, {}, equal).algorithm->name, "heap") << k;
+  }
+}
+
 TEST(Choose, TheCheapestWinsAndTheOthersSayWhyNot) {
   const auto choice = choose(topk(100000, 10), {}, {});
   EXPECT_EQ(choice.others.size() + 1, kernels::topk_algorithms().size());
@@ -253,9 +281,9 @@ TEST(Choose, ForcedAlgorithmsOfThePapersAreBuiltOrLeftOut) {
 }
 
 TEST(Choose, ForcedButUnsupported) {
-  const std::string reason = refusal(skyline(10, 2, true), forced({"sfs"}));
+  const std::string reason = refusal(skyline(10, 2, true), forced({"blocked-bitmap"}));
   EXPECT_THAT(reason, HasSubstr("no skyline algorithm fits"));
-  EXPECT_THAT(reason, HasSubstr("sfs: it needs an order that is Pareto over all keys"));
+  EXPECT_THAT(reason, HasSubstr("blocked-bitmap: compares by one flat Pareto order only"));
   EXPECT_THAT(reason, testing::Not(HasSubstr("bnl")));
 }
 

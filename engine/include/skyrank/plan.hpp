@@ -74,6 +74,8 @@ struct PlanNode {
   std::optional<Transferred> transferred;  ///< after a run that used a GPU
   std::vector<PlanNode> children;          ///< inputs
   std::string fallback;  ///< runs instead where the guess behind the node turns out wrong; empty: no guess
+  std::string guard;     ///< the work after which another path takes over, which one, and after a run whether it did
+                         ///< and what that spared; empty: no guard
 };
 
 /// Returns the plan as an indented tree for a terminal.

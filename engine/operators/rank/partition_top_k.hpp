@@ -18,7 +18,7 @@ struct PartitionAnswer {
 /// most 128 rows, without a need for all ties.
 bool keeps_best_in_order(const Window& window);
 
-/// Returns true if the best rows of `slots` slots take about as much memory as the keys of n rows, or less.
+/// Returns true if the best rows of `slots` slots take about twice as much memory as the keys of n rows, or less.
 bool keeps_best_in_memory(const Window& window, std::int64_t slots, std::int64_t n);
 
 /// Finds the window of each partition in one pass over the rows, by one column of keys on the host. The rows are not

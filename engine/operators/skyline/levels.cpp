@@ -198,7 +198,8 @@ Kept keep_best(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, cons
   }
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
   Vector<Kept> kept(tasks.size());
-  std::vector<StepReports> task_reports(tasks.size(), StepReports(solver.num_steps()));
+  const Report none{.guard = {.tasks = static_cast<std::int64_t>(tasks.size())}};
+  std::vector<StepReports> task_reports(tasks.size(), StepReports(solver.num_steps(), none));
   for_each_task(tasks, [&](std::size_t t) {
     for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {
       if (bounds[s + 1] - bounds[s] == 1 && rule.at_least != 0) {  // a row alone: spare it the machinery

@@ -149,12 +149,42 @@ Vector<std::int64_t> SkylineSolver::run(const SkylineKeys& keys, std::size_t ste
                                         .keys = held.columns(),
                                         .order = plan_.steps[step].order,
                                         .memory = held.memory()};
+  if (chosen.guard) {
+    return run_guarded(*chosen.guard, *chosen.algorithm, chosen.parameters, problem, keys.steps[step].columns, report);
+  }
   const double before = report.ms;
   Vector<std::int64_t> rows = run_path(chosen, problem, context_, report);
   // Nothing is known of rows of later steps and of levels.
   if (step == 0 && level_above == 0) {
     tell(context_, chosen, shape_of(plan_.steps[0], width, keys.n), context_.preference, report.ms - before);
   }
+  return rows;
+}
+
+/// Runs an algorithm as long as its guard allows, and the fallback over the rows that it leaves, if it leaves any.
+Vector<std::int64_t> SkylineSolver::run_guarded(const SkylineGuard& guard, const kernels::SkylineAlgorithm& algorithm,
+                                                const kernels::ParameterValues& parameters,
+                                                kernels::SkylineProblem problem, const std::vector<Keys>& columns,
+                                                Report& report) {
+  const std::uint64_t allowed = report.guard.allow(guard);
+  kernels::Guard steps(context_.guard_steps.value_or(allowed));
+  const auto finish = [&](const kernels::SkylineProblem& left) {
+    const auto rows = static_cast<std::int64_t>(left.n);
+    auto solution = run_algorithm(*guard.fallback, guard.parameters, left, context_, report);
+    report.guard.struck(guard, steps.spent(), rows, static_cast<std::int64_t>(solution.rows.size()));
+    return std::move(solution.rows);
+  };
+  if (steps.left() == 0) return finish(problem);
+  problem.guard = &steps;
+  auto solution = run_algorithm(algorithm, parameters, problem, context_, report);
+  report.guard.spent += steps.spent();
+  if (solution.complete) return std::move(solution.rows);
+  std::vector<Keys> left;
+  for (const Keys& column : columns) left.push_back(take(column, solution.rows));
+  const auto n = static_cast<std::int64_t>(solution.rows.size());
+  const HeldKeys held(left, n, guard.fallback->device);
+  Vector<std::int64_t> rows = finish({.n = solution.rows.size(), .keys = held.columns(), .order = problem.order});
+  for (std::int64_t& row : rows) row = solution.rows[static_cast<std::size_t>(row)];
   return rows;
 }
 

@@ -88,6 +88,9 @@ class SkylineSolver {
 
   Vector<std::int64_t> best(const SkylineKeys& keys, std::size_t step, std::int64_t level_above, StepReports& reports);
   Vector<std::int64_t> run(const SkylineKeys& keys, std::size_t step, std::int64_t level_above, Report& report);
+  Vector<std::int64_t> run_guarded(const SkylineGuard& guard, const kernels::SkylineAlgorithm& algorithm,
+                                   const kernels::ParameterValues& parameters, kernels::SkylineProblem problem,
+                                   const std::vector<Keys>& columns, Report& report);
   SkylineChooser& level_chooser(double level_rows);
 
   const PreferencePlan& plan_;

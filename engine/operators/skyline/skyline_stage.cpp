@@ -89,6 +89,9 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
     PathDescription path = describe_path(solver.path(s, keys.steps[s].width, n));
     if (s == 0) price_all_levels(execution.plan, path, n, statistics);
     price_repeated(path, segments_to_solve(segments), execution.context.machine.threads);
+    if (const std::string struck = describe(reports[s].guard); !struck.empty()) {
+      path.guard += (path.guard.empty() ? "" : "; ") + struck;
+    }
     execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
     book(execution, step, reports[s], stage_ms * share);

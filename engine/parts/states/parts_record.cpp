@@ -24,6 +24,7 @@ void add(const PlanNode& more, PlanNode& sum) {
   sum.predicted_bytes = std::max(sum.predicted_bytes, more.predicted_bytes);
   add(more.measured_rows, sum.measured_rows);
   add(more.measured_ms, sum.measured_ms);
+  if (more.guard.size() > sum.guard.size()) sum.guard = more.guard;  // one that struck tells more
   if (more.work) (sum.work ? *sum.work : sum.work.emplace()) += *more.work;
   if (more.transferred) {
     Transferred& bytes = sum.transferred ? *sum.transferred : sum.transferred.emplace();

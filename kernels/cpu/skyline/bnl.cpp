@@ -11,28 +11,34 @@
 // Block-nested-loops: every row is compared with a window of rows that nothing has dominated so far. It needs nothing
 // but a comparison of two rows, and so serves every order. Threads keep windows of their own over parts of the input;
 // a row stays if no row of another window dominates it.
+//
+// Rows that all stay meet each other, which is quadratic, and so are rows that stay until a late one dominates them. A
+// guard ends the run after so many comparisons; left are the windows and the rows that none has met.
 namespace skyrank::kernels::skyline {
 namespace {
 
 constexpr std::size_t kRowsPerThread = 2048;  ///< with fewer, another thread costs more than it saves
 constexpr std::size_t kMergeGrain = 64;
+constexpr RowId kRowsOfBlock = 16;  ///< rows between two looks at the guard
 
 using Window = Vector<RowId>;
 
-template <class Compare, class Counters>
-void insert(RowId row, Window& window, const Compare& compare, Counters& counters) {
+/// Returns the number of comparisons.
+template <class Compare>
+std::uint64_t insert(RowId row, Window& window, const Compare& compare) {
+  std::uint64_t tests = 0;
   for (std::size_t i = 0; i < window.size();) {
-    counters.dominance_tests(1);
+    ++tests;
     switch (compare(window[i], row)) {
       case Outcome::better:
         // What dominated one row is likely to dominate more: it moves to the front.
         std::swap(window[i], window.front());
-        return;
+        return tests;
       case Outcome::equal:
         // No row of the window dominates its own, so none dominates an equal row, nor is dominated by one.
         window.push_back(row);
         std::swap(window[i], window.front());
-        return;
+        return tests;
       case Outcome::worse:
         window[i] = window.back();
         window.pop_back();
@@ -41,15 +47,61 @@ void insert(RowId row, Window& window, const Compare& compare, Counters& counter
     }
   }
   window.push_back(row);
+  return tests;
+}
+
+/// A part of the input, its window, and what that took.
+struct Part {
+  RowId next = 0;  ///< first row that has not been compared
+  RowId end = 0;
+  Window window = {};
+  std::uint64_t tests = 0;
+};
+
+/// Compares the rows of a part, until they are at an end or have taken more than `most_tests`.
+template <class Compare, class Counters>
+void reduce(Part& part, std::uint64_t most_tests, const Compare& compare, Counters& counters, const Context& context) {
+  while (part.next < part.end && part.tests <= most_tests) {
+    context.check();
+    const RowId last = std::min(part.end, part.next + kRowsOfBlock);
+    for (; part.next < last; ++part.next) part.tests += insert(part.next, part.window, compare);
+  }
+  counters.dominance_tests(part.tests);
+  counters.candidates(part.window.size());
+}
+
+/// The rows of all windows, and those that none of them has met.
+Window rows_left(const Vector<Part>& parts) {
+  Window rows;
+  for (const Part& part : parts) {
+    rows.insert(rows.end(), part.window.begin(), part.window.end());
+    for (RowId row = part.next; row < part.end; ++row) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// Books the comparisons of all parts, and those that a merge may take. Returns true if the guard strikes.
+bool strikes(Guard& guard, const Vector<Part>& parts) {
+  std::uint64_t rows = 0;
+  bool finished = true;
+  for (const Part& part : parts) {
+    guard.spend(part.tests);
+    rows += part.window.size();
+    finished = finished && part.next == part.end;
+  }
+  if (!finished) return true;
+  if (parts.size() > 1 && rows * rows > guard.left()) return true;
+  if (parts.size() > 1) guard.spend(rows * rows);
+  return false;
 }
 
 /// The rows of all windows that no row of another window dominates.
 template <class Compare, class Counters>
-Window merge(const Vector<Window>& windows, const Compare& compare, Counters& total, const Context& context) {
+Window merge(const Vector<Part>& parts, const Compare& compare, Counters& total, const Context& context) {
   Window rows;
   Vector<std::size_t> home;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    rows.insert(rows.end(), windows[w].begin(), windows[w].end());
+  for (std::size_t w = 0; w < parts.size(); ++w) {
+    rows.insert(rows.end(), parts[w].window.begin(), parts[w].window.end());
     home.resize(rows.size(), w);
   }
   Vector<std::uint8_t> stays(rows.size(), 0);
@@ -66,8 +118,8 @@ Window merge(const Vector<Window>& windows, const Compare& compare, Counters& to
     for (std::size_t i = begin; i < end; ++i) {
       context.check();
       bool dominated = false;
-      for (std::size_t w = 0; w < windows.size() && !dominated; ++w) {
-        dominated = w != home[i] && dominated_in(windows[w], rows[i]);
+      for (std::size_t w = 0; w < parts.size() && !dominated; ++w) {
+        dominated = w != home[i] && dominated_in(parts[w].window, rows[i]);
       }
       stays[i] = !dominated;
     }
@@ -81,23 +133,25 @@ Window merge(const Vector<Window>& windows, const Compare& compare, Counters& to
 }
 
 template <class Compare, class Counters>
-SkylineSolution solve(std::size_t n, const Compare& compare, Counters counters, const Context& context) {
-  const std::size_t parts = std::clamp<std::size_t>(n / kRowsPerThread, 1, concurrency());
-  Vector<Window> windows(parts);
-  parallel_for(parts, 1, counters, [&](std::size_t begin, std::size_t end, Counters& own) {
+SkylineSolution solve(const SkylineProblem& problem, const Compare& compare, Counters counters,
+                      const Context& context) {
+  const std::size_t n = problem.n;
+  Vector<Part> parts(std::clamp<std::size_t>(n / kRowsPerThread, 1, concurrency()));
+  const std::uint64_t most_tests = problem.guard != nullptr ? problem.guard->left() / parts.size() : ~std::uint64_t{0};
+  parallel_for(parts.size(), 1, counters, [&](std::size_t begin, std::size_t end, Counters& own) {
     for (std::size_t part = begin; part < end; ++part) {
-      const auto last = static_cast<RowId>(n * (part + 1) / parts);
-      Window window;
-      for (auto row = static_cast<RowId>(n * part / parts); row < last; ++row) {
-        context.check();
-        insert(row, window, compare, own);
-      }
-      own.candidates(window.size());
-      windows[part] = std::move(window);
+      parts[part].next = static_cast<RowId>(n * part / parts.size());
+      parts[part].end = static_cast<RowId>(n * (part + 1) / parts.size());
+      reduce(parts[part], most_tests, compare, own, context);
     }
   });
   SkylineSolution solution;
-  solution.rows = parts == 1 ? std::move(windows.front()) : merge(windows, compare, counters, context);
+  solution.complete = problem.guard == nullptr || !strikes(*problem.guard, parts);
+  if (!solution.complete) {
+    solution.rows = rows_left(parts);
+  } else {
+    solution.rows = parts.size() == 1 ? std::move(parts.front().window) : merge(parts, compare, counters, context);
+  }
   parallel_sort(solution.rows.begin(), solution.rows.end(), std::less<>{}, context);
   solution.work = counters.total();
   return solution;
@@ -116,11 +170,11 @@ SkylineSolution run_width(const SkylineProblem& problem, const Context& context)
     counters.bytes_written(problem.n * d * sizeof(Key));
     if (problem.order.empty()) {
       const auto pareto = [&](RowId a, RowId b) { return compare_pareto(rows[a], rows[b], d); };
-      return solve(problem.n, pareto, counters, context);
+      return solve(problem, pareto, counters, context);
     }
     const Order order(problem.order, d);
     const auto general = [&](RowId a, RowId b) { return order.compare(rows[a], rows[b]); };
-    return solve(problem.n, general, counters, context);
+    return solve(problem, general, counters, context);
   });
 }
 

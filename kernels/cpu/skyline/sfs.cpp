@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "kernels/common/algorithm.hpp"
 #include "kernels/common/counters.hpp"
@@ -15,6 +16,8 @@
 // do; it makes ties of the score exact, so that the score may be rounded: the sum of the keys, each mapped to one range
 // for all columns by a monotone function. Equal rows end up side by side and only the first of them is compared. So all
 // compared rows are distinct, and "at least as good in every key" is dominance.
+//
+// Rows of an order tree are in lexicographic order alone, by the leaves from left to right.
 namespace skyrank::kernels::skyline {
 namespace {
 
@@ -86,6 +89,27 @@ Array<Scored> presort(const SkylineProblem& problem, Rows<Key>& rows, const Cont
   return order;
 }
 
+/// All rows in an order in which an order tree prefers none to one before it, equal rows side by side.
+template <class Key>
+Array<Scored> presort_by_leaves(const SkylineProblem& problem, Rows<Key>& rows, const Context& context) {
+  Array<Scored> order(problem.n);
+  parallel_for(problem.n, kGrain, [&](std::size_t begin, std::size_t end) {
+    context.check();
+    rows.fill(begin, end);
+    for (std::size_t row = begin; row < end; ++row) order[row] = {0, static_cast<RowId>(row)};
+  });
+  const std::vector<std::uint32_t> leaves = columns_from_left(problem.order);
+  const auto before = [&](const Scored& a, const Scored& b) {
+    const Key* const x = rows[a.row];
+    const Key* const y = rows[b.row];
+    const auto differs = [&](std::uint32_t column) { return x[column] != y[column]; };
+    const auto leaf = std::ranges::find_if(leaves, differs);
+    return leaf == leaves.end() ? a.row < b.row : x[*leaf] < y[*leaf];
+  };
+  parallel_sort(order.get(), order.get() + problem.n, before, context);
+  return order;
+}
+
 /// The presorted rows for `filter_presorted`, which takes them all.
 struct Sequence {
   const Scored* order;
@@ -104,11 +128,18 @@ SkylineSolution solve(const SkylineProblem& problem, std::size_t block_rows, Cou
   const std::size_t n = problem.n;
   const std::size_t d = problem.keys.size();
   Rows<Key> rows(n, problem.keys);
-  const auto order = presort(problem, rows, context);
+  const bool flat = !shape_of(problem).general_order;
+  const auto order = flat ? presort(problem, rows, context) : presort_by_leaves(problem, rows, context);
   counters.bytes_read(2 * n * d * sizeof(Key));
   counters.bytes_written(n * (d * sizeof(Key) + sizeof(Scored)));
   SkylineSolution solution;
-  solution.rows = filter_presorted(rows, Sequence{order.get(), n}, block_rows, counters, context);
+  const Sequence sequence{order.get(), n};
+  if (flat) {
+    solution.rows = filter_presorted(rows, sequence, block_rows, counters, context);
+  } else {
+    const Order tree(problem.order, d);
+    solution.rows = filter_presorted(rows, OrderWindow<Key>(tree), sequence, block_rows, counters, context);
+  }
   solution.work = counters.total();
   return solution;
 }
@@ -117,9 +148,7 @@ constexpr Parameter kParameters[] = {
     {"block", "rows compared with the window at the same time, then with each other", 1, 1 << 20, 1024},
 };
 
-Support supports(const SkylineShape& shape) {
-  return shape.general_order ? Support::no("it needs an order that is Pareto over all keys") : Support::yes();
-}
+Support supports(const SkylineShape&) { return Support::yes(); }
 
 SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context) {
   if (problem.n == 0) return {};

@@ -71,6 +71,7 @@ Json to_json(const PlanNode& plan) {
   add_text("device", plan.device);
   add_text("reason", plan.reason);
   add_text("fallback", plan.fallback);
+  add_text("guard", plan.guard);
   add_unless_empty(node, "parameters", object_of(plan.parameters));
   node["predicted_rows"] = plan.predicted_rows;
   node["predicted_ms"] = plan.predicted_ms;

@@ -44,85 +44,116 @@ void sort_by_key(std::vector<Placed<Key>>& placed) {
   }
 }
 
-/// Calls body(begin, end) for each run of equal keys.
-template <class Key, class Body>
-void for_each_run(const std::vector<Placed<Key>>& sorted, const Body& body) {
-  for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
-    for (end = begin + 1; end < sorted.size() && sorted[end].key == sorted[begin].key; ++end) {
-    }
-    body(begin, end);
+/// The rows in the order of their keys in one dimension.
+struct Order {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> runs;  ///< the positions at which runs of equal keys begin, and that of the end
+};
+
+template <class Key>
+Order order_of(std::vector<Placed<Key>>&& placed) {
+  sort_by_key(placed);
+  Order order;
+  order.rows.reserve(placed.size());
+  for (std::uint32_t i = 0; i < placed.size(); ++i) {
+    if (i == 0 || placed[i].key != placed[i - 1].key) order.runs.push_back(i);
+    order.rows.push_back(placed[i].row);
   }
+  order.runs.push_back(static_cast<std::uint32_t>(placed.size()));
+  return order;
 }
 
-/// A set of rows for each row, at first all of them.
+template <class Key>
+Order order_of(const Key* keys, std::size_t rows) {
+  std::vector<Placed<Key>> placed(rows);
+  for (std::size_t row = 0; row < rows; ++row) placed[row] = {keys[row], static_cast<std::uint32_t>(row)};
+  return order_of(std::move(placed));
+}
+
+Order order_of(const KeyColumn& column, std::size_t rows) {
+  switch (column.width) {
+    case KeyWidth::bytes1: return order_of(column.as<std::uint8_t>(), rows);
+    case KeyWidth::bytes2: return order_of(column.as<std::uint16_t>(), rows);
+    case KeyWidth::bytes4: return order_of(column.as<std::uint32_t>(), rows);
+    case KeyWidth::bytes8: break;
+  }
+  return order_of(column.as<std::uint64_t>(), rows);
+}
+
+/// Calls body(begin, end) for each run of equal keys.
+template <class Body>
+void for_each_run(const Order& order, const Body& body) {
+  for (std::size_t run = 0; run + 1 < order.runs.size(); ++run) body(order.runs[run], order.runs[run + 1]);
+}
+
+/// For each row, how many of the rows have lesser keys.
+std::vector<std::uint32_t> places_of(const Order& order) {
+  std::vector<std::uint32_t> places(order.rows.size());
+  for_each_run(order, [&](std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t i = begin; i < end; ++i) places[order.rows[i]] = begin;
+  });
+  return places;
+}
+
+/// A set of rows for each row of a block, at first all of them.
 class RowSets {
  public:
-  explicit RowSets(std::size_t rows)
-      : words_((rows + 63) / 64), sets_(rows * words_, ~std::uint64_t{0}), prefix_(words_) {
+  RowSets(std::size_t rows, std::size_t first, std::size_t last)
+      : first_(first),
+        last_(last),
+        words_((rows + 63) / 64),
+        sets_((last - first) * words_, ~std::uint64_t{0}),
+        prefix_(words_) {
     if (rows % 64 == 0) return;
-    const std::uint64_t last = (std::uint64_t{1} << (rows % 64)) - 1;
-    for (std::size_t row = 0; row < rows; ++row) sets_[row * words_ + words_ - 1] = last;
+    const std::uint64_t tail = (std::uint64_t{1} << (rows % 64)) - 1;
+    for (std::size_t row = first; row < last; ++row) set_of(row)[words_ - 1] = tail;
   }
 
   /// Leaves in each row's set those whose keys are no greater, or with `less` only those whose keys are less.
-  template <class Key>
-  void intersect(const std::vector<Placed<Key>>& sorted, bool less) {
+  void intersect(const Order& order, bool less) {
     std::ranges::fill(prefix_, 0);
-    for_each_run(sorted, [&](std::size_t begin, std::size_t end) {
-      if (!less) add(sorted, begin, end);
-      for (std::size_t i = begin; i < end; ++i) {
-        std::uint64_t* set = sets_.data() + sorted[i].row * words_;
-        for (std::size_t w = 0; w < words_; ++w) set[w] &= prefix_[w];
+    for_each_run(order, [&](std::uint32_t begin, std::uint32_t end) {
+      if (!less) add(order, begin, end);
+      for (std::uint32_t i = begin; i < end; ++i) {
+        const std::uint32_t row = order.rows[i];
+        if (row < first_ || row >= last_) continue;
+        keep(set_of(row), prefix_.data(), words_);
       }
-      if (less) add(sorted, begin, end);
+      if (less) add(order, begin, end);
     });
   }
 
   /// Rows in a row's set, or some number from `most` on.
   std::uint32_t count(std::size_t row, int most) const {
+    const std::uint64_t* const set = set_of(row);
     int count = 0;
-    for (std::size_t w = 0; w < words_ && count < most; ++w) count += std::popcount(sets_[row * words_ + w]);
+    for (std::size_t w = 0; w < words_ && count < most; ++w) {
+      if (set[w] != 0) count += std::popcount(set[w]);  // few words have bits
+    }
     return static_cast<std::uint32_t>(count);
   }
 
-  bool has(std::size_t row, std::size_t other) const {
-    return ((sets_[row * words_ + other / 64] >> (other % 64)) & 1) != 0;
-  }
+  bool has(std::size_t row, std::size_t other) const { return ((set_of(row)[other / 64] >> (other % 64)) & 1) != 0; }
 
  private:
-  template <class Key>
-  void add(const std::vector<Placed<Key>>& sorted, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) prefix_[sorted[i].row / 64] |= std::uint64_t{1} << (sorted[i].row % 64);
+  std::uint64_t* set_of(std::size_t row) { return sets_.data() + (row - first_) * words_; }
+  const std::uint64_t* set_of(std::size_t row) const { return sets_.data() + (row - first_) * words_; }
+
+  // A function of its own, as compilers take a store of a word for one of the number of words.
+  static void keep(std::uint64_t* set, const std::uint64_t* among, std::size_t words) {
+    for (std::size_t w = 0; w < words; ++w) set[w] &= among[w];
   }
 
+  void add(const Order& order, std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t i = begin; i < end; ++i) prefix_[order.rows[i] / 64] |= std::uint64_t{1} << (order.rows[i] % 64);
+  }
+
+  std::size_t first_;
+  std::size_t last_;
   std::size_t words_;
   std::vector<std::uint64_t> sets_;
   std::vector<std::uint64_t> prefix_;  ///< rows of the keys so far
 };
-
-/// The rows with lesser keys than each has.
-template <class Key>
-std::vector<std::uint32_t> take_in(const KeyColumn& column, std::size_t rows, RowSets& sets) {
-  std::vector<Placed<Key>> sorted(rows);
-  for (std::size_t row = 0; row < rows; ++row) sorted[row] = {column.as<Key>()[row], static_cast<std::uint32_t>(row)};
-  sort_by_key(sorted);
-  sets.intersect(sorted, false);
-  std::vector<std::uint32_t> places(rows);
-  for_each_run(sorted, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) places[sorted[i].row] = static_cast<std::uint32_t>(begin);
-  });
-  return places;
-}
-
-std::vector<std::uint32_t> take_in(const KeyColumn& column, std::size_t rows, RowSets& sets) {
-  switch (column.width) {
-    case KeyWidth::bytes1: return take_in<std::uint8_t>(column, rows, sets);
-    case KeyWidth::bytes2: return take_in<std::uint16_t>(column, rows, sets);
-    case KeyWidth::bytes4: return take_in<std::uint32_t>(column, rows, sets);
-    case KeyWidth::bytes8: break;
-  }
-  return take_in<std::uint64_t>(column, rows, sets);
-}
 
 }  // namespace
 
@@ -200,23 +231,30 @@ DominanceCounts find_among_pairs(const kernels::SkylineProblem& sample, std::siz
 
 // Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
 DominanceCounts count_dominance(const kernels::SkylineProblem& sample, std::size_t strong) {
+  constexpr std::size_t kBlockBytes = 1 << 21;                          // of sets, which stay in a cache
   if (sample.n <= kMaxPaired) return find_among_pairs(sample, strong);  // faster than sorting
   DominanceCounts result{.dims = sample.keys.size()};
-  RowSets sets(sample.n);
-  std::vector<Placed<std::uint32_t>> by_sum(sample.n);
-  for (std::uint32_t row = 0; row < sample.n; ++row) by_sum[row] = {0, row};
+  std::vector<Order> orders;
+  std::vector<std::uint32_t> sums(sample.n);
   for (const KeyColumn& column : sample.keys) {
-    const std::vector<std::uint32_t> places = take_in(column, sample.n, sets);
-    for (Placed<std::uint32_t>& it : by_sum) it.key += places[it.row];
+    const std::vector<std::uint32_t> places = places_of(orders.emplace_back(order_of(column, sample.n)));
+    for (std::size_t row = 0; row < sample.n; ++row) sums[row] += places[row];
     result.places.insert(result.places.end(), places.begin(), places.end());
   }
-  sort_by_key(by_sum);
-  for (std::size_t i = 0; i < std::min(strong, by_sum.size()); ++i) result.strongest.push_back(by_sum[i].row);
-  sets.intersect(by_sum, true);
+  const Order by_sum = order_of(sums.data(), sample.n);
+  result.strongest.assign(by_sum.rows.begin(),
+                          by_sum.rows.begin() + static_cast<std::ptrdiff_t>(std::min(strong, sample.n)));
   result.counts.resize(sample.n);
-  for (std::size_t row = 0; row < sample.n; ++row) result.counts[row] = sets.count(row, kMany);
-  for (std::size_t row = 0; row < sample.n; ++row) {
-    result.spared += std::ranges::none_of(result.strongest, [&](std::uint32_t other) { return sets.has(row, other); });
+  const std::size_t block = std::max<std::size_t>(1, kBlockBytes * 8 / sample.n);
+  for (std::size_t first = 0; first < sample.n; first += block) {
+    const std::size_t last = std::min(first + block, sample.n);
+    RowSets sets(sample.n, first, last);
+    for (const Order& order : orders) sets.intersect(order, false);
+    sets.intersect(by_sum, true);
+    for (std::size_t row = first; row < last; ++row) {
+      result.counts[row] = sets.count(row, kMany);
+      result.spared += std::ranges::none_of(result.strongest, [&](std::uint32_t it) { return sets.has(row, it); });
+    }
   }
   return result;
 }

@@ -24,7 +24,8 @@ struct DominanceCounts {
 
 /// Finds the dominators of 1 to 65,536 rows, and the `strong` strongest rows. Up to kMaxPaired rows are compared in
 /// pairs. For more rows, sets of rows are bits: a row's set is the intersection, over the dimensions, of the rows up to
-/// its own place. That takes m^2 d / 64 words of work for m rows, d sorts, and m^2 / 8 bytes.
+/// its own place. That takes m^2 d / 64 words of work for m rows, and d sorts; rows come in blocks whose sets stay in a
+/// cache.
 DominanceCounts count_dominance(const kernels::SkylineProblem& sample, std::size_t strong);
 
 }  // namespace skyrank::planner

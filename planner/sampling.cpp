@@ -18,10 +18,10 @@ using kernels::KeyColumn;
 using kernels::KeyWidth;
 using kernels::RowId;
 
-constexpr std::size_t kRankedRows = 64;   ///< rows of the sample that correlations are computed from
-constexpr std::size_t kStrongRows = 8;    ///< about as many as prefilters take
-constexpr std::size_t kMinSample = 64;    ///< least sample whose skyline is meaningful
-constexpr std::size_t kMaxSample = 4096;  ///< from here on, a sample's bits are too many for a cache
+constexpr std::size_t kRankedRows = 64;  ///< rows of the sample that correlations are computed from
+constexpr std::size_t kStrongRows = 8;   ///< about as many as prefilters take
+constexpr std::size_t kMinSample = 64;   ///< least sample whose skyline is meaningful
+constexpr std::size_t kMaxSample = 16384;
 
 std::uint64_t key_at(const KeyColumn& column, std::size_t row) {
   switch (column.width) {
@@ -86,12 +86,14 @@ double correlation_of(const DominanceCounts& dominance_counts, std::size_t rows)
   return (sum.squaredNorm() - with_themselves) / (d * (d - 1));
 }
 
-/// From the skylines of random halves, quarters and eighths of the sample beside its own, which lie near a line over
-/// the logarithm of rows. How that one falls or rises is mostly noise of small samples: there it is taken to be as it
-/// is in anticorrelated data, whose skylines fill up.
+/// Fits a line through the effective dimensions of random halves, quarters and eighths of the sample beside its own,
+/// over the logarithm of rows. The fewer rows are in the sample's skyline, the more of the slope is noise, and the more
+/// it is taken to be what most data have: nearly none, and a falling one where more rows stay than in independent data.
 SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
-  constexpr double kMaxDrift = 0.5;
-  constexpr double kTrusted = 4000;
+  constexpr double kMinDrift = -0.5;
+  constexpr double kMaxDrift = 1;  // every row stays, or a fixed share of the rows
+  constexpr double kRowsOfDoubt = 10;
+  constexpr double kUsual = 0.05;
   constexpr double kFillingUp = 0.05;  // of each effective dimension beyond the columns
   constexpr int kHalvings = 3;
   std::array<double, kHalvings + 1> dims;
@@ -108,9 +110,10 @@ SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
     square += x * x;
   }
   const double beyond = dims[0] - static_cast<double>(dominance_counts.dims);
-  const double expected = -kFillingUp * std::clamp(beyond, 0.0, 3.0);
-  const double trust = m / (m + kTrusted);
-  const double drift = expected + trust * (std::clamp(along / square, -kMaxDrift, kMaxDrift) - expected);
+  const double usual = kUsual * std::min(dims[0] - 1, 1.0) - kFillingUp * std::clamp(beyond, 0.0, 3.0);
+  const double stay = dominance_counts.skyline_of(m);
+  const double trust = stay / (stay + kRowsOfDoubt);
+  const double drift = usual + trust * (std::clamp(along / square, kMinDrift, kMaxDrift) - usual);
   return {m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
 }
 
@@ -189,7 +192,7 @@ double share_ahead(const kernels::TopKProblem& passing, std::size_t n, const ker
 
 namespace {
 
-constexpr double kBudget = 0.005;       // of the time that a problem is expected to take
+constexpr double kBudget = 0.02;        // of the time that a problem is expected to take
 constexpr double kLookedUpKey = 10e-9;  // a key of the sample made, out of order
 
 /// The largest power of two up to `most`, and a quarter of the rows, whose sample takes no longer than it may.
@@ -207,16 +210,18 @@ std::size_t largest_sample(std::size_t n, std::size_t most, double budget, const
 // has to be worth it by what that one says.
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen) {
   constexpr double kAlways = 20e-6;
+  constexpr double kDrawnRow = 40e-9;  // that a filter looks at
   constexpr std::size_t kFirst = 128;
   constexpr std::size_t kTimes = 16;  // as many rows as before: what a few rows tell may be several times too much
   constexpr double kStart = 2e-6;
   constexpr double kPair = 0.12e-9;  // compared in one dimension
-  constexpr double kKey = 18e-9;     // sorted, where there are more rows,
-  constexpr double kWord = 0.4e-9;   // and their sets met with one of another dimension
+  constexpr double kKey = 40e-9;     // sorted, where there are more rows,
+  constexpr double kWord = 0.8e-9;   // and their sets met with one of another dimension
   const auto d = static_cast<double>(shape.d);
   const auto seconds_for = [&](std::size_t m) {
     const auto rows = static_cast<double>(m);
-    const double looked_up = kStart + kLookedUpKey * rows * d;
+    const double filtered = seen.selectivity < 1 ? kDrawnRow * rows / seen.selectivity : 0;
+    const double looked_up = kStart + kLookedUpKey * rows * d + filtered;
     if (m <= kFirst) return looked_up + kPair * rows * rows * d;
     return looked_up + kKey * rows * d + kWord * rows * rows / 64 * (d + 1);
   };

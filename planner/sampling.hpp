@@ -26,8 +26,8 @@ double share_ahead(const kernels::TopKProblem& passing, std::size_t n, const ker
 std::vector<kernels::RowId> sample_rows(std::size_t n, std::size_t m);
 
 /// Returns how many rows to sample before a path is chosen, once for each table and query; 0 for too few rows. Sampling
-/// takes at most 0.5 % of the expected time of a preference, or 20 us. A small sample comes first; `seen` describes it,
-/// and the result is the size of a larger one, or 0 if it is enough.
+/// takes at most 2 % of the expected time of a preference, or 20 us. A small sample comes first; `seen` describes it,
+/// and the result is the size of a larger one, of at most 16,384 rows that pass a filter, or 0 if it is enough.
 std::size_t worthwhile_sample(const kernels::SkylineShape& shape, const Machine& machine, const Statistics& seen = {});
 
 /// The same for a ranking of the rows of a table that pass a filter, which takes `filter_seconds`: at most 2 % of what

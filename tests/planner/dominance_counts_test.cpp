@@ -85,6 +85,16 @@ TEST(DominanceCounts, ManyAreOnlyKnownToBeMany) {
   EXPECT_NEAR(found.skyline_of(500), 1, 0.01);
 }
 
+TEST(DominanceCounts, OfRowsInSeveralBlocks) {
+  const Rows rows = random_rows(3000, 3, 200);
+  std::vector<std::uint32_t> expected = count_dominators(rows);
+  std::vector<std::uint32_t> found = dominators_of<std::uint32_t>(rows).counts;
+  for (auto* counts : {&expected, &found}) {
+    for (std::uint32_t& count : *counts) count = std::min(count, 256u);
+  }
+  EXPECT_EQ(found, expected);
+}
+
 // The mean over random subsets is what skyline_of promises without drawing any.
 TEST(DominanceCounts, TellTheSkylinesOfSubsets) {
   const Rows rows = random_rows(400, 4, 1000);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <random>
 
@@ -90,6 +91,68 @@ TEST(PreferenceStatistics, OfEqualRowsCallAllOfThemTheSkyline) {
   const auto equal = of_preference({512, 3, [](std::size_t, std::size_t) { return 7u; }}, 1 << 20);
   EXPECT_EQ(equal.correlation, 0);
   EXPECT_GT(equal.growth.rows(1 << 20), 0.9 * (1 << 20));
+}
+
+/// Returns the rows of a skyline of 10^6 rows that a sample of 2,048 rows predicts, over those that there are. `make`
+/// gives a random point, as a number in [-1, 1] for each column.
+double predicted_over_true(std::size_t d, double true_rows, const auto& make) {
+  constexpr std::size_t kSample = 2048;
+  std::mt19937 random(5);
+  std::vector<std::vector<double>> points;
+  for (std::size_t row = 0; row < kSample; ++row) points.push_back(make(random));
+  const auto statistics = of_preference(
+      {kSample, d,
+       [&](std::size_t row, std::size_t c) { return static_cast<std::uint32_t>((points[row][c] + 1) * 2e9); }},
+      1'000'000);
+  return statistics.growth.rows(1e6) / true_rows;
+}
+
+double normal(std::mt19937& random) { return std::normal_distribution<double>()(random); }
+
+/// A point of the sphere of d dimensions.
+std::vector<double> on_sphere(std::mt19937& random, std::size_t d) {
+  std::vector<double> point(d);
+  double square = 0;
+  for (double& x : point) {
+    x = normal(random);
+    square += x * x;
+  }
+  for (double& x : point) x /= std::sqrt(square);
+  return point;
+}
+
+// The true sizes are counts of random tables.
+TEST(PreferenceStatistics, TellTheGrowthOfAnySkyline) {
+  const auto within = [](double ratio, double times) { return ratio > 1 / times && ratio < times; };
+  const auto circle = predicted_over_true(2, 250'000, [](auto& random) { return on_sphere(random, 2); });
+  EXPECT_TRUE(within(circle, 2)) << circle;
+  const auto sphere = predicted_over_true(4, 92'000, [](auto& random) { return on_sphere(random, 4); });
+  EXPECT_TRUE(within(sphere, 4)) << sphere;
+  const auto plane = predicted_over_true(3, 1e6, [](auto& random) {
+    std::vector<double> point = on_sphere(random, 3);
+    point[2] = -(point[0] + point[1]) / 2;
+    return point;
+  });
+  EXPECT_TRUE(within(plane, 1.1)) << plane;
+  const auto disc = predicted_over_true(2, 590, [](auto& random) {
+    std::vector<double> point = on_sphere(random, 2);
+    const double radius = std::sqrt(std::uniform_real_distribution<double>()(random));
+    for (double& x : point) x *= radius;
+    return point;
+  });
+  EXPECT_TRUE(within(disc, 3)) << disc;
+  const auto correlated = predicted_over_true(5, 480, [](auto& random) {
+    const double middle = std::uniform_real_distribution<double>(-0.5, 0.5)(random);
+    std::vector<double> point(5);
+    for (double& x : point) x = middle + 0.05 * std::clamp(normal(random), -8.0, 8.0);
+    return point;
+  });
+  EXPECT_TRUE(within(correlated, 4)) << correlated;
+}
+
+TEST(PreferenceStatistics, LeaveNoSkylineSmallerThanThatOfTheSample) {
+  const SkylineGrowth filled{.sample = 1000, .dims = 6, .drift = -0.5};
+  EXPECT_GE(filled.rows(1e6), filled.rows(1000));
 }
 
 TEST(ParetoLevels, TakeThePathOfTheFirstOneWhereItServesAsWell) {
@@ -185,8 +248,8 @@ TEST(Samples, OfPreferencesGrowStepByStep) {
   const Statistics seen = of_preference(independent(first, 10), shape.n);
   EXPECT_EQ(worthwhile_sample(shape, {}, seen), 16 * first);  // what a few rows tell may be far too much
   const Statistics more = of_preference(independent(16 * first, 10), shape.n);
-  EXPECT_EQ(worthwhile_sample(shape, {}, more), 4096u);
-  EXPECT_EQ(worthwhile_sample(shape, {}, of_preference(independent(4096, 10), shape.n)), 0u);
+  EXPECT_EQ(worthwhile_sample(shape, {}, more), 16384u);
+  EXPECT_EQ(worthwhile_sample(shape, {}, of_preference(independent(16384, 10), shape.n)), 0u);
 }
 
 TEST(Planning, ExpectsWhatTheCheapestWouldTake) {

@@ -223,17 +223,18 @@ RowSet thinned(const RowSet& rows, std::size_t most) {
   return RowSet::listed(std::move(chosen));
 }
 
-/// Looks at up to `size` rows for the preference or the ranking, and at as many as count for the condition.
+/// Looks at up to `size` rows for the preference or the ranking, of about `drawn` rows before the condition.
 TableSample look_at_order(const BoundQuery& query, const std::optional<PreferencePlan>& preference, const Table& table,
-                          std::size_t size) {
+                          std::size_t size, std::size_t drawn) {
   TableSample sample;
-  Sampled sampled = draw(query, table, query.condition ? std::max(size, counting_sample_size(table)) : size);
+  Sampled sampled = draw(query, table, query.condition ? std::max(drawn, counting_sample_size(table)) : size);
   look_at_condition(query, sampled, sample);
   if (sampled.rows.size() < 2) return sample;
   sampled.rows = thinned(sampled.rows, size);
   const auto n = static_cast<std::size_t>(static_cast<double>(table.num_rows()) * sample.selectivity.value_or(1));
   if (preference) {
     sample.preference = look_at_preference(*preference, sampled.table, sampled.rows, n);
+    sample.preference.selectivity = sample.selectivity.value_or(1);
   } else if (!query.ranking.empty()) {
     sample.ranking = look_at_ranking(query, sampled, n);
     sample.ranking.selectivity = sample.selectivity.value_or(1);
@@ -255,13 +256,15 @@ TableSample look(const BoundQuery& query, const std::optional<PreferencePlan>& p
                  const planner::Machine& machine, const Ir* condition) {
   TableSample seen;
   std::size_t size = query.group ? 0 : sample_size(query, preference, table, machine, condition);
-  if (size > 0) seen = look_at_order(query, preference, table, size);
-  // A condition leaves fewer rows than were drawn, so that what is worth its time may be what was drawn already.
-  std::size_t more = larger_sample(preference, seen, table, machine);
-  while (more > size) {
-    seen = look_at_order(query, preference, table, more);
-    size = more;
-    more = larger_sample(preference, seen, table, machine);
+  std::size_t drawn = size;
+  if (size > 0) seen = look_at_order(query, preference, table, size, drawn);
+  while (const std::size_t more = larger_sample(preference, seen, table, machine)) {
+    // A condition leaves fewer rows than are drawn.
+    const auto before = static_cast<std::size_t>(static_cast<double>(more) / seen.selectivity.value_or(1));
+    if (more <= size && before <= drawn) break;
+    size = std::max(size, more);
+    drawn = std::max(drawn, before);
+    seen = look_at_order(query, preference, table, size, drawn);
   }
   if (query.group || size > 0) look_at_groups(query, table, std::max(size, counting_sample_size(table)), seen);
   return seen;

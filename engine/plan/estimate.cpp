@@ -55,6 +55,8 @@ double guess(const Ir& ir, const Operation& condition) {
 
 double guess_selectivity(const Ir& condition) { return guess(condition, condition.root()); }
 
+double guess_selectivity(const Ir& ir, const Operation& condition) { return guess(ir, condition); }
+
 double guess_groups(double n, const std::vector<DataType>& types) {
   double groups = 1;
   for (const DataType type : types) groups *= type.type == Type::boolean ? 2 : std::sqrt(n);

@@ -12,6 +12,7 @@ namespace skyrank::exec {
 /// Share of rows, in [0, 1], for which a condition is true: the constants of System R's optimiser (Selinger et al.,
 /// "Access Path Selection in a Relational Database Management System", SIGMOD 1979, Table 1), independence assumed.
 double guess_selectivity(const Ir& condition);
+double guess_selectivity(const Ir& ir, const Operation& condition);
 
 /// Number of distinct values of columns of these types among n rows: all values of booleans, the square root of n for
 /// every other column.

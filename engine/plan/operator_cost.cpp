@@ -1,7 +1,10 @@
 #include "engine/plan/operator_cost.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "engine/plan/estimate.hpp"
 #include "planner/cost/cuda_common.hpp"
 
 namespace skyrank::exec {
@@ -22,13 +25,39 @@ double seconds_of(const Ir& ir, const Operation& operation) {
   return unit_cost::kNode;
 }
 
-}  // namespace
+double seconds_with_operands(const Ir& ir, const Operation& operation);
 
-double evaluation_seconds(const Ir& ir) {
-  double seconds = 0;
-  for (const Operation& operation : ir.operations()) seconds += seconds_of(ir, operation);
+/// Seconds of an `and` or an `or`, which evaluates its cheap operands first, and others for the rows that these leave.
+double seconds_of_logic(const Ir& ir, const Operation& logic) {
+  std::vector<std::pair<double, double>> operands;  // seconds, and the share of rows that are left
+  for (std::size_t i = 0; i < logic.operands.size(); ++i) {
+    const Operation& operand = ir.operand(logic, i);
+    const double share = guess_selectivity(ir, operand);
+    operands.emplace_back(seconds_with_operands(ir, operand), logic.op == Op::logical_and ? share : 1 - share);
+  }
+  std::ranges::sort(operands);
+  constexpr double kListed = 2;  // a row in a list over one that lies beside the one before
+  double seconds = unit_cost::kNode * static_cast<double>(operands.size() - 1);
+  double left = 1;
+  for (const auto& [all, share] : operands) {
+    seconds += std::min(kListed * left, 1.0) * all;
+    left *= share;
+  }
   return seconds;
 }
+
+double seconds_with_operands(const Ir& ir, const Operation& operation) {
+  if (operation.op == Op::logical_and || operation.op == Op::logical_or) return seconds_of_logic(ir, operation);
+  double seconds = seconds_of(ir, operation);
+  for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+    seconds += seconds_with_operands(ir, ir.operand(operation, i));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double evaluation_seconds(const Ir& ir) { return seconds_with_operands(ir, ir.root()); }
 
 double count_operations(const Ir& ir) {
   return static_cast<double>(

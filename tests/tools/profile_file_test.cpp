@@ -135,7 +135,7 @@ TEST_F(ProfileOfTheUser, IsFittedToQueries) {
   EXPECT_THAT(outcome.out, HasSubstr("predicted over measured"));
   EXPECT_THAT(outcome.out, HasSubstr("time of the choices over the best, 2 problems: "));
   const std::string measured = read_file(runs);
-  for (const std::string algorithm : {"sampled-threshold", "heap", "nth-element"}) {
+  for (const std::string algorithm : {"sampled-threshold", "nth-element"}) {
     EXPECT_THAT(measured, HasSubstr("\n" + algorithm + ",best,20000,1,10,")) << algorithm;
   }
   EXPECT_THAT(measured, HasSubstr("\nblocked-bitmap,front,20000,4,"));

@@ -82,7 +82,7 @@ TEST(Guard, MayEndARunAfterAnyComparison) {
 // Threads have windows of their own, some of which are at an end when others are not, and then are merged.
 TEST(Guard, MayEndARunOfManyThreads) {
   std::mt19937_64 engine(6);
-  const std::size_t n = kSlow ? 6300 : 9000;
+  const std::size_t n = 6300;
   for (const Distribution distribution :
        {Distribution::anticorrelated, Distribution::descending, Distribution::repeated, Distribution::independent}) {
     SCOPED_TRACE(name_of(distribution));

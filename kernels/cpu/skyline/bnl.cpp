@@ -26,19 +26,19 @@ using Window = Vector<RowId>;
 /// Returns the number of comparisons.
 template <class Compare>
 std::uint64_t insert(RowId row, Window& window, const Compare& compare) {
-  std::uint64_t tests = 0;
-  for (std::size_t i = 0; i < window.size();) {
-    ++tests;
+  const std::size_t before = window.size();
+  std::size_t i = 0;  // rows that stay and were compared; the others that were compared have left the window
+  while (i < window.size()) {
     switch (compare(window[i], row)) {
       case Outcome::better:
         // What dominated one row is likely to dominate more: it moves to the front.
         std::swap(window[i], window.front());
-        return tests;
+        return before - window.size() + i + 1;
       case Outcome::equal:
         // No row of the window dominates its own, so none dominates an equal row, nor is dominated by one.
         window.push_back(row);
         std::swap(window[i], window.front());
-        return tests;
+        return before + 1 - window.size() + i + 1;
       case Outcome::worse:
         window[i] = window.back();
         window.pop_back();
@@ -46,6 +46,7 @@ std::uint64_t insert(RowId row, Window& window, const Compare& compare) {
       case Outcome::incomparable: ++i; break;
     }
   }
+  const std::size_t tests = before - window.size() + i;
   window.push_back(row);
   return tests;
 }
@@ -61,13 +62,19 @@ struct Part {
 /// Compares the rows of a part, until they are at an end or have taken more than `most_tests`.
 template <class Compare, class Counters>
 void reduce(Part& part, std::uint64_t most_tests, const Compare& compare, Counters& counters, const Context& context) {
-  while (part.next < part.end && part.tests <= most_tests) {
+  Window window;  // not the part's, so that what a row takes stays in registers
+  std::uint64_t tests = 0;
+  RowId row = part.next;
+  while (row < part.end && tests <= most_tests) {
     context.check();
-    const RowId last = std::min(part.end, part.next + kRowsOfBlock);
-    for (; part.next < last; ++part.next) part.tests += insert(part.next, part.window, compare);
+    const RowId last = std::min(part.end, row + kRowsOfBlock);
+    for (; row < last; ++row) tests += insert(row, window, compare);
   }
-  counters.dominance_tests(part.tests);
-  counters.candidates(part.window.size());
+  part.next = row;
+  part.tests = tests;
+  counters.dominance_tests(tests);
+  counters.candidates(window.size());
+  part.window = std::move(window);
 }
 
 /// The rows of all windows, and those that none of them has met.

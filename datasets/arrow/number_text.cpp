@@ -20,7 +20,7 @@ std::string_view without_sign(std::string_view number) {
   return number;
 }
 
-bool all_digits(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
+bool all_digits(std::string_view text) { return std::ranges::all_of(text, is_decimal_digit); }
 
 bool has_leading_zero(std::string_view digits) {
   return digits.size() > 1 && digits[0] == '0' && (is_decimal_digit(digits[1]) || digits[1] == 'x' || digits[1] == 'X');
@@ -92,8 +92,11 @@ void NumberFacts::merge(const NumberFacts& later) {
 
 bool NumberFacts::is_beyond_float64(std::string_view number) {
   constexpr std::size_t kUsualLength = 300;  // bytes of a number that float64 holds, unless it has an exponent
-  const bool may_be = number.find_first_of("eE") != std::string_view::npos || number.size() > kUsualLength;
-  return may_be && overflows_float64(std::string(number));
+  const bool has_exponent = std::ranges::any_of(number, [](char c) { return c == 'e' || c == 'E'; });
+  if (!has_exponent && number.size() <= kUsualLength) return false;
+  double value = 0;
+  const std::errc error = std::from_chars(number.data(), number.data() + number.size(), value).ec;
+  return error != std::errc{} && overflows_float64(std::string(number));
 }
 
 bool NumberFacts::is_exact_float64(std::string_view integer) {

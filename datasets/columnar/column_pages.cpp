@@ -18,6 +18,8 @@
 
 #include "datasets/columnar/checks/checked_pages.hpp"
 #include "datasets/columnar/snappy.hpp"
+#include "datasets/input/range_stream.hpp"
+#include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -156,13 +158,12 @@ class NamedPages final : public parquet::PageReader {
 
 class CheckedRowGroup final : public parquet::RowGroupReader::Contents {
  public:
-  CheckedRowGroup(std::shared_ptr<parquet::RowGroupReader> whole, std::shared_ptr<parquet::FileMetaData> file,
-                  int row_group, std::shared_ptr<arrow::io::RandomAccessFile> input,
-                  const parquet::ReaderProperties& properties)
+  CheckedRowGroup(std::shared_ptr<parquet::RowGroupReader> whole, std::shared_ptr<parquet::FileMetaData> metadata,
+                  int row_group, const ColumnarFile& file, const parquet::ReaderProperties& properties)
       : whole_(std::move(whole)),
-        file_(std::move(file)),
+        metadata_(std::move(metadata)),
         row_group_(row_group),
-        input_(std::move(input)),
+        file_(file),
         properties_(properties) {}
 
   const parquet::RowGroupMetaData* metadata() const override { return whole_->metadata(); }
@@ -171,17 +172,26 @@ class CheckedRowGroup final : public parquet::RowGroupReader::Contents {
   std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
     const auto chunk = metadata()->ColumnChunk(leaf);
     if (chunk->crypto_metadata() != nullptr) return whole_->GetColumnPageReader(leaf);
-    PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, input_->GetSize());
-    const ByteRange bytes = range_of(*chunk, file_bytes);
-    return open_decompressed_pages(properties_.GetStream(input_, bytes.begin, bytes.end - bytes.begin), *chunk,
-                                   properties_, {*file_, row_group_, leaf});
+    PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, file_.input->GetSize());
+    return open_decompressed_pages(stream_of(range_of(*chunk, file_bytes)), *chunk, properties_,
+                                   {*metadata_, row_group_, leaf});
   }
 
  private:
+  /// Streams the bytes of a column chunk. A page is decoded while it is in the cache; those in memory need no copy, and
+  /// of files elsewhere each read is a request.
+  std::shared_ptr<arrow::io::InputStream> stream_of(const ByteRange& bytes) {
+    constexpr std::int64_t kAhead = std::int64_t{32} * 1024;  // headers, and small pages
+    if (is_remote(file_.name) || file_.input->supports_zero_copy()) {
+      return properties_.GetStream(file_.input, bytes.begin, bytes.end - bytes.begin);
+    }
+    return std::make_shared<RangeStream>(file_.input, bytes.begin, bytes.end, kAhead, properties_.memory_pool());
+  }
+
   std::shared_ptr<parquet::RowGroupReader> whole_;
-  std::shared_ptr<parquet::FileMetaData> file_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
   int row_group_;
-  std::shared_ptr<arrow::io::RandomAccessFile> input_;
+  ColumnarFile file_;
   parquet::ReaderProperties properties_;
 };
 
@@ -218,11 +228,12 @@ std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arr
 }
 
 std::unique_ptr<parquet::ParquetFileReader::Contents> with_checked_pages(
-    std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
+    const ColumnarFile& file, std::shared_ptr<parquet::FileMetaData> metadata,
     const parquet::ReaderProperties& properties) {
-  parquet::ParquetFileReader::Contents& file = *whole;
-  return std::make_unique<FileOfRowGroups>(std::move(whole), [&file, input = std::move(input), properties](int i) {
-    return std::make_unique<CheckedRowGroup>(file.GetRowGroup(i), file.metadata(), i, input, properties);
+  auto whole = parquet::ParquetFileReader::Contents::Open(file.input, properties, std::move(metadata));
+  parquet::ParquetFileReader::Contents& contents = *whole;
+  return std::make_unique<FileOfRowGroups>(std::move(whole), [&contents, file, properties](int i) {
+    return std::make_unique<CheckedRowGroup>(contents.GetRowGroup(i), contents.metadata(), i, file, properties);
   });
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "datasets/columnar/footer/column_chunk.hpp"
+#include "datasets/input/columnar_file.hpp"
 
 // Pages of column chunks of Parquet files as Arrow reads them, checked against the checksums that they may have, and
 // pages of Snappy that are decompressed here, which takes about half the time of the build that Arrow's packages come
@@ -58,9 +59,9 @@ std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arr
                                                              const parquet::ReaderProperties& properties,
                                                              const ChunkPlace& place, PageFilter filter = {});
 
-/// Returns a file whose pages are read by open_decompressed_pages(). `input` holds the bytes of `whole`.
+/// Opens a file, whose metadata was read before, so that its pages are read by open_decompressed_pages().
 std::unique_ptr<parquet::ParquetFileReader::Contents> with_checked_pages(
-    std::unique_ptr<parquet::ParquetFileReader::Contents> whole, std::shared_ptr<arrow::io::RandomAccessFile> input,
+    const ColumnarFile& file, std::shared_ptr<parquet::FileMetaData> metadata,
     const parquet::ReaderProperties& properties);
 
 }  // namespace skyrank::datasets

@@ -39,18 +39,15 @@ struct ParquetSelection {
   std::vector<int> groups;
   std::vector<int> fields;
   std::vector<int> dictionary_leaves;  ///< columns of bytes that come as the file's dictionaries and indices into them
+  /// All that is read is one row group: strings come as its dictionary and indices of 8 to 32 bits where it has no
+  /// others.
+  bool is_one_unit = false;
 };
 
-/// Reads some row groups of a file whose metadata was read before.
+/// Reads fields of some row groups of a file whose metadata was read before, each in the form that is decoded fastest.
 std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                  const ParquetSelection& selection, bool threads);
-
-/// Reads fields of one row group by the calling thread, each in the form that is decoded fastest: strings come as the
-/// row group's dictionary and indices of 8 to 32 bits where it has no others.
-std::shared_ptr<arrow::Table> parquet_row_group(const ColumnarFile& file,
-                                                const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
-                                                const std::vector<int>& fields);
 
 /// Reads a field of one row group, by the calling thread, as the row group's dictionary and indices of 32 bits into it;
 /// null where the file has no others of the field in this row group.

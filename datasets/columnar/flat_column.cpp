@@ -6,6 +6,7 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
+#include <arrow/util/bitmap_ops.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -81,18 +82,12 @@ struct RowCount {
   bool is_exact = true;
 };
 
-/// Reads all rows of a column chunk. read(rows, levels, first row) writes the values of the next rows, as Batch counts
-/// them, from the first row's place on. A dictionary is left out.
+/// Reads all rows of a column chunk to `values`, and returns how many there were. read(rows, levels, place) writes the
+/// values of the next rows, as Batch counts them, from the place on.
 template <class T, class Read>
-DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, RowCount count, arrow::MemoryPool* pool,
-                  const Read& read) {
+std::int64_t read_rows(parquet::ColumnReader& reader, RowCount count, T* values, Validity& validity, const Read& read) {
   const std::string damage = "pages do not have the rows that the file's metadata names";
   const std::int64_t rows = count.rows;
-  const auto bytes = static_cast<std::int64_t>(checked_multiply(rows, sizeof(T), "the size of a column"));
-  BufferPtr buffer;
-  PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(bytes, pool));
-  auto* const values = reinterpret_cast<T*>(buffer->mutable_data());
-  Validity validity(rows, pool);
   const bool has_levels = reader.descr()->max_definition_level() > 0;
   std::vector<std::int16_t> levels(static_cast<std::size_t>(has_levels ? kBatchRows : 0));
   std::int64_t row = 0;
@@ -109,18 +104,40 @@ DataPtr read_rows(parquet::ColumnReader& reader, const TypePtr& type, RowCount c
     row += batch.rows;
   }
   if (reader.HasNext()) throw parquet::ParquetException(damage);
-  const std::int64_t nulls = validity.nulls();
-  return arrow::ArrayData::Make(type, row, {validity.take(), std::move(buffer)}, nulls);
+  return row;
 }
 
-template <class Type>
-DataPtr read_numbers(parquet::ColumnReader& reader, const TypePtr& type, RowCount rows, arrow::MemoryPool* pool) {
-  using T = typename Type::c_type;
-  auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(reader);
-  return read_rows<T>(reader, type, rows, pool, [&](std::int64_t size, std::int16_t* levels, T* values) {
-    Batch batch;
-    batch.rows = typed.ReadBatch(size, levels, nullptr, values, &batch.values);
-    return batch;
+BufferPtr memory_for(std::int64_t values, std::size_t width, arrow::MemoryPool* pool) {
+  const auto bytes = static_cast<std::int64_t>(checked_multiply(values, width, "the size of a column"));
+  BufferPtr buffer;
+  PARQUET_ASSIGN_OR_THROW(buffer, arrow::AllocateBuffer(bytes, pool));
+  return buffer;
+}
+
+/// Calls f with a value of the physical type in which numbers are stored.
+template <class F>
+auto with_number_type(const parquet::ColumnDescriptor& column, const F& f) {
+  switch (column.physical_type()) {
+    case parquet::Type::INT32: return f(parquet::Int32Type{});
+    case parquet::Type::INT64: return f(parquet::Int64Type{});
+    case parquet::Type::FLOAT: return f(parquet::FloatType{});
+    default: return f(parquet::DoubleType{});
+  }
+}
+
+/// Reads the numbers of a column chunk to `values`, and returns how many there were.
+std::int64_t read_numbers(parquet::RowGroupReader& group, int leaf, RowCount rows, std::uint8_t* values,
+                          Validity& validity) {
+  const auto reader = group.Column(leaf);
+  return with_number_type(*reader->descr(), [&]<class Type>(Type) {
+    auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(*reader);
+    using T = typename Type::c_type;
+    return read_rows(*reader, rows, reinterpret_cast<T*>(values), validity,
+                     [&](std::int64_t size, std::int16_t* levels, T* place) {
+                       Batch batch;
+                       batch.rows = typed.ReadBatch(size, levels, nullptr, place, &batch.values);
+                       return batch;
+                     });
   });
 }
 
@@ -166,9 +183,11 @@ DataPtr copy_of(const Entries<Type>& entries, const TypePtr& type, arrow::Memory
 /// Reads indices into a dictionary as numbers of type T, which holds all of them.
 template <class T, class Type>
 DataPtr read_indices(parquet::TypedColumnReader<Type>& reader, const Entries<Type>& entries, const TypePtr& type,
-                     RowCount rows, arrow::MemoryPool* pool) {
+                     std::int64_t rows, arrow::MemoryPool* pool) {
   std::vector<std::int32_t> indices(static_cast<std::size_t>(kBatchRows));
-  return read_rows<T>(reader, type, rows, pool, [&](std::int64_t size, std::int16_t* levels, T* values) {
+  BufferPtr buffer = memory_for(rows, sizeof(T), pool);
+  Validity validity(rows, pool);
+  const auto read = [&](std::int64_t size, std::int16_t* levels, T* values) {
     Batch batch;
     batch.rows = reader.ReadBatchWithDictionary(size, levels, nullptr, indices.data(), &batch.values, nullptr, nullptr);
     std::uint32_t highest = 0;
@@ -182,13 +201,16 @@ DataPtr read_indices(parquet::TypedColumnReader<Type>& reader, const Entries<Typ
                                       std::to_string(entries.count) + " entries");
     }
     return batch;
-  });
+  };
+  read_rows(reader, {rows}, reinterpret_cast<T*>(buffer->mutable_data()), validity, read);
+  const std::int64_t nulls = validity.nulls();
+  return arrow::ArrayData::Make(type, rows, {validity.take(), std::move(buffer)}, nulls);
 }
 
 /// Reads a column of which all values are indices into the chunk's dictionary.
 template <class T, class Type>
 std::shared_ptr<arrow::Array> read_dictionary(parquet::TypedColumnReader<Type>& reader, const Entries<Type>& entries,
-                                              const TypePtr& index, const TypePtr& values, RowCount rows,
+                                              const TypePtr& index, const TypePtr& values, std::int64_t rows,
                                               arrow::MemoryPool* pool) {
   DataPtr data = read_indices<T>(reader, entries, arrow::dictionary(index, values), rows, pool);
   data->dictionary = copy_of(entries, values, pool);
@@ -197,7 +219,7 @@ std::shared_ptr<arrow::Array> read_dictionary(parquet::TypedColumnReader<Type>& 
 
 using StringsReader = parquet::TypedColumnReader<parquet::ByteArrayType>;
 
-std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, RowCount rows, arrow::MemoryPool* pool) {
+std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t rows, arrow::MemoryPool* pool) {
   const Strings entries = entries_of(reader);
   const auto with_index = [&]<class T>(const TypePtr& index, T) {
     return read_dictionary<T>(reader, entries, index, arrow::utf8(), rows, pool);
@@ -213,37 +235,12 @@ bool is_text(const arrow::DataType& type, const parquet::ColumnDescriptor& colum
          column.physical_type() == parquet::Type::BYTE_ARRAY;
 }
 
-/// Calls f with a value of the physical type in which numbers are stored.
-template <class F>
-auto with_number_type(const parquet::ColumnDescriptor& column, const F& f) {
-  switch (column.physical_type()) {
-    case parquet::Type::INT32: return f(parquet::Int32Type{});
-    case parquet::Type::INT64: return f(parquet::Int64Type{});
-    case parquet::Type::FLOAT: return f(parquet::FloatType{});
-    default: return f(parquet::DoubleType{});
-  }
-}
-
-DataPtr read_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type, RowCount rows,
-                     arrow::MemoryPool* pool) {
-  const auto reader = group.Column(leaf);
-  return with_number_type(*reader->descr(),
-                          [&]<class Type>(Type) { return read_numbers<Type>(*reader, type, rows, pool); });
-}
-
 /// Returns true for a column without lists and structs whose NULLs are its own.
 bool is_flat(const parquet::ColumnDescriptor& column) {
   return column.max_repetition_level() == 0 && column.max_definition_level() <= 1;
 }
 
-/// Returns a reader of indices into a chunk's dictionary; null where not all values are such indices.
-std::shared_ptr<parquet::ColumnReader> open_indices(parquet::RowGroupReader& group, int leaf) {
-  auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
-  return reader->GetExposedEncoding() == parquet::ExposedEncoding::DICTIONARY ? std::move(reader) : nullptr;
-}
-
-}  // namespace
-
+/// Returns true if values of the physical type of Parquet are those of the type of Arrow, bit by bit.
 bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
   using Unit = parquet::LogicalType::TimeUnit;
   switch (type.id()) {
@@ -267,23 +264,76 @@ bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& 
   }
 }
 
-std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
-                                                arrow::MemoryPool* pool) {
-  return arrow::MakeArray(read_numbers(group, leaf, type, {group.metadata()->num_rows(), /*is_exact=*/false}, pool));
+std::size_t width_of(const arrow::DataType& type) { return static_cast<std::size_t>(type.byte_width()); }
+
+/// Returns a reader of indices into a chunk's dictionary; null where not all values are such indices.
+std::shared_ptr<parquet::ColumnReader> open_indices(parquet::RowGroupReader& group, int leaf) {
+  auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
+  return reader->GetExposedEncoding() == parquet::ExposedEncoding::DICTIONARY ? std::move(reader) : nullptr;
 }
 
-std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
-                                               arrow::MemoryPool* pool) {
+}  // namespace
+
+bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
+  return is_flat(column) && is_stored_as(type, column);
+}
+
+std::shared_ptr<arrow::Array> read_kept_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
+                                                arrow::MemoryPool* pool) {
+  const std::int64_t most = group.metadata()->num_rows();
+  const BufferPtr values = memory_for(most, width_of(*type), pool);
+  Validity validity(most, pool);
+  const std::int64_t rows = read_numbers(group, leaf, {most, /*is_exact=*/false}, values->mutable_data(), validity);
+  const std::int64_t nulls = validity.nulls();
+  return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {validity.take(), values}, nulls));
+}
+
+FlatNumbers::FlatNumbers(TypePtr type, const std::vector<std::int64_t>& rows, arrow::MemoryPool* pool)
+    : type_(std::move(type)), pool_(pool) {
+  for (const std::int64_t part : rows) {
+    parts_.push_back({.begin = rows_, .rows = part, .validity = nullptr, .nulls = 0});
+    rows_ = static_cast<std::int64_t>(checked_add(rows_, part, "the number of rows"));
+  }
+  values_ = memory_for(rows_, width_of(*type_), pool_);
+}
+
+void FlatNumbers::read(std::size_t number, parquet::RowGroupReader& group, int leaf) {
+  Part& part = parts_[number];
+  Validity validity(part.rows, pool_);
+  std::uint8_t* const place = values_->mutable_data() + part.begin * static_cast<std::int64_t>(width_of(*type_));
+  read_numbers(group, leaf, {part.rows}, place, validity);
+  part.nulls = validity.nulls();
+  part.validity = validity.take();
+}
+
+std::shared_ptr<arrow::Array> FlatNumbers::finish() {
+  std::int64_t nulls = 0;
+  for (const Part& part : parts_) nulls += part.nulls;
+  const BufferPtr validity = nulls > 0 ? joined_validity() : nullptr;
+  return arrow::MakeArray(arrow::ArrayData::Make(type_, rows_, {validity, std::move(values_)}, nulls));
+}
+
+BufferPtr FlatNumbers::joined_validity() const {
+  if (parts_.size() == 1) return parts_.front().validity;
+  BufferPtr bits;
+  PARQUET_ASSIGN_OR_THROW(bits, arrow::AllocateEmptyBitmap(rows_, pool_));
+  for (const Part& part : parts_) {
+    if (part.validity == nullptr) {
+      arrow::bit_util::SetBitsTo(bits->mutable_data(), part.begin, part.rows, true);
+    } else {
+      arrow::internal::CopyBitmap(part.validity->data(), 0, part.rows, bits->mutable_data(), part.begin);
+    }
+  }
+  return bits;
+}
+
+std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
+                                                arrow::MemoryPool* pool) {
   const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
   const std::int64_t rows = group.metadata()->num_rows();
-  if (!is_flat(column) || rows < 0) return nullptr;
-  if (is_text(*type, column)) {
-    const auto reader = open_indices(group, leaf);
-    if (reader == nullptr) return nullptr;
-    return read_strings(static_cast<StringsReader&>(*reader), {rows}, pool);
-  }
-  if (!is_stored_as(*type, column)) return nullptr;
-  return arrow::MakeArray(read_numbers(group, leaf, type, {rows}, pool));
+  if (!is_flat(column) || rows < 0 || !is_text(*type, column)) return nullptr;
+  const auto reader = open_indices(group, leaf);
+  return reader == nullptr ? nullptr : read_strings(static_cast<StringsReader&>(*reader), rows, pool);
 }
 
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
@@ -296,7 +346,7 @@ std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, in
   if (reader == nullptr) return nullptr;
   const auto read = [&]<class Type>(Type, const TypePtr& values) {
     auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(*reader);
-    return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, {rows}, pool);
+    return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, rows, pool);
   };
   if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
   return with_number_type(column, [&](auto stored) { return read(stored, type); });

@@ -2,6 +2,8 @@
 
 #include <arrow/type_fwd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,23 +19,52 @@ class RowGroupReader;
 // the cache, and from there once into the column: numbers as they are, strings as the indices of the file's dictionary.
 namespace skyrank::datasets {
 
-/// Returns true if values of the physical type of Parquet are those of the type of Arrow, bit by bit.
-bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
+/// Returns true for a column that FlatNumbers reads: integers and floating-point numbers of 32 and 64 bits, timestamps
+/// and dates, without lists and structs. `type` is that of the column as Arrow's schema has it.
+bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
 
-/// Reads a column all of whose values are stored as those of `type` (is_stored_as), without NULLs within NULLs. `group`
-/// may leave pages out. Throws ParquetException where the file is damaged.
-std::shared_ptr<arrow::Array> read_flat_numbers(parquet::RowGroupReader& group, int leaf,
+/// Reads a column for which is_flat_number() holds from a row group that may leave pages out. Throws ParquetException
+/// where the file is damaged.
+std::shared_ptr<arrow::Array> read_kept_numbers(parquet::RowGroupReader& group, int leaf,
                                                 const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 
-/// Reads a column of a row group: integers and floating-point numbers of 32 and 64 bits, timestamps, dates, and strings
-/// all of which are indices into the chunk's dictionary. `type` is that of the column as Arrow's schema has it. Returns
-/// null where the column is of another kind. Throws ParquetException where the file is damaged.
-std::shared_ptr<arrow::Array> read_flat_column(parquet::RowGroupReader& group, int leaf,
-                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
+/// A column of numbers of some row groups in one piece, which threads decode side by side, each a row group.
+class FlatNumbers {
+ public:
+  /// Takes memory for a column for which is_flat_number() holds. `rows` are those of the row groups, none negative.
+  FlatNumbers(std::shared_ptr<arrow::DataType> type, const std::vector<std::int64_t>& rows, arrow::MemoryPool* pool);
+
+  /// Reads row group `part` of those whose rows were told. Throws ParquetException where the file is damaged.
+  void read(std::size_t part, parquet::RowGroupReader& group, int leaf);
+
+  /// Returns the column, once all row groups were read.
+  std::shared_ptr<arrow::Array> finish();
+
+ private:
+  struct Part {
+    std::int64_t begin = 0;
+    std::int64_t rows = 0;
+    std::shared_ptr<arrow::Buffer> validity;  // null: no row is NULL
+    std::int64_t nulls = 0;
+  };
+
+  std::shared_ptr<arrow::Buffer> joined_validity() const;
+
+  std::shared_ptr<arrow::DataType> type_;
+  arrow::MemoryPool* pool_;
+  std::int64_t rows_ = 0;  // of all parts
+  std::vector<Part> parts_;
+  std::shared_ptr<arrow::Buffer> values_;
+};
+
+/// Reads a column of strings of a row group all of which are indices into the chunk's dictionary. Returns null where
+/// the column is of another kind. Throws ParquetException where the file is damaged.
+std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf,
+                                                const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 
 /// Reads a column of a row group as the chunk's dictionary and indices of 32 bits into it, of which entries some may be
-/// equal. Returns null where not all values are such indices, and for columns that read_flat_column does not read.
-/// Throws ParquetException where the file is damaged.
+/// equal. Returns null where not all values are such indices, and for columns that are neither flat numbers nor
+/// strings. Throws ParquetException where the file is damaged.
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf,
                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 

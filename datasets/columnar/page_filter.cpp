@@ -31,6 +31,7 @@
 #include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/int96.hpp"
 #include "datasets/input/input.hpp"
+#include "datasets/input/range_stream.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -42,59 +43,13 @@ bool has_values_of_rows(const parquet::DataPageStats& page) {
   return !page.num_rows || *page.num_rows == page.num_values;
 }
 
-bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
-  return column.max_repetition_level() == 0 && column.max_definition_level() <= 1 && is_stored_as(type, column);
+/// Returns a stream of a column chunk of which few pages are read, each after a look at its header, which has less than
+/// 100 bytes as a rule.
+std::shared_ptr<RangeStream> stream_of(const std::shared_ptr<arrow::io::RandomAccessFile>& file, const ByteRange& bytes,
+                                       arrow::MemoryPool* pool) {
+  constexpr std::int64_t kHeader = 512;
+  return std::make_shared<RangeStream>(file, bytes.begin, bytes.end, kHeader, pool);
 }
-
-/// The bytes of a column chunk. Pages that are not wanted are passed over without being read, which Arrow's streams
-/// cannot do.
-class ChunkStream final : public arrow::io::InputStream {
- public:
-  ChunkStream(std::shared_ptr<arrow::io::RandomAccessFile> file, std::int64_t begin, std::int64_t end)
-      : file_(std::move(file)), position_(begin), end_(end) {}
-
-  /// The page whose header was read last is not wanted: its bytes are the next that are taken.
-  void pass_over_page() { passing_over_ = true; }
-
-  arrow::Status Close() override { return arrow::Status::OK(); }
-  bool closed() const override { return false; }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
-
-  arrow::Result<std::string_view> Peek(std::int64_t bytes) override {
-    passing_over_ = false;
-    // A header has less than 100 bytes, as a rule. Arrow asks for more where these did not suffice.
-    constexpr std::int64_t kFirstAsked = std::int64_t{16} * 1024;
-    constexpr std::int64_t kHeader = 512;
-    const std::int64_t size = std::min(bytes <= kFirstAsked ? std::min(bytes, kHeader) : bytes, end_ - position_);
-    ARROW_ASSIGN_OR_RAISE(peeked_, file_->ReadAt(position_, size));
-    return std::string_view(*peeked_);
-  }
-
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-    const std::int64_t size = std::min(bytes, end_ - position_);
-    const std::int64_t begin = std::exchange(position_, position_ + size);
-    if (std::exchange(passing_over_, false)) return std::make_shared<arrow::Buffer>(nullptr, 0);
-    // Arrow advances by reading: the header that was peeked at.
-    if (peeked_ != nullptr && size <= peeked_->size()) return arrow::SliceBuffer(std::exchange(peeked_, {}), 0, size);
-    peeked_.reset();
-    return file_->ReadAt(begin, size);
-  }
-
-  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-    const std::int64_t size = std::min(bytes, end_ - position_);
-    const std::int64_t begin = std::exchange(position_, position_ + size);
-    peeked_.reset();
-    if (std::exchange(passing_over_, false)) return size;
-    return file_->ReadAt(begin, size, out);
-  }
-
- private:
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
-  std::int64_t position_;
-  std::int64_t end_;
-  std::shared_ptr<arrow::Buffer> peeked_;  // bytes from `position_` on
-  bool passing_over_ = false;
-};
 
 /// Collects bounds of pages, as bytes of the values.
 class BoundsBuilder {
@@ -319,11 +274,11 @@ class FilteredRowGroup final : public parquet::RowGroupReader::Contents {
  private:
   std::unique_ptr<parquet::PageReader> open(const parquet::ColumnChunkMetaData& chunk, const ByteRange& bytes,
                                             int leaf) {
-    auto stream = std::make_shared<ChunkStream>(input_, bytes.begin, bytes.end);
+    auto stream = stream_of(input_, bytes, properties_.memory_pool());
     const auto filter = [stream, &rows = rows_](const parquet::DataPageStats& page) {
       if (!has_values_of_rows(page)) throw parquet::ParquetException("a data page has other values than rows");
       if (rows.next_page(page.num_values)) return false;
-      stream->pass_over_page();
+      stream->pass_over_next();
       return true;
     };
     return open_decompressed_pages(stream, chunk, properties_, {*file_, row_group_, leaf}, filter);
@@ -353,8 +308,7 @@ class FilteredColumns {
 #else
     PARQUET_THROW_NOT_OK(parquet::arrow::FileReader::Make(pool_, std::move(filtered), &reader_));
 #endif
-    all_pages_.Open(with_checked_pages(parquet::ParquetFileReader::Contents::Open(file.input, properties, metadata),
-                                       file.input, properties));
+    all_pages_.Open(with_checked_pages(file, metadata, properties));
   }
 
   std::shared_ptr<arrow::ChunkedArray> read(int field, WantedRows& rows) {
@@ -365,7 +319,7 @@ class FilteredColumns {
     const auto& type = stored.field->type();
     if (is_flat_number(*type, *metadata_->schema()->Column(stored.column_index))) {
       return std::make_shared<arrow::ChunkedArray>(
-          read_flat_numbers(*reader_->parquet_reader()->RowGroup(row_group_), stored.column_index, type, pool_));
+          read_kept_numbers(*reader_->parquet_reader()->RowGroup(row_group_), stored.column_index, type, pool_));
     }
     std::shared_ptr<arrow::ChunkedArray> values;
     // Arrow counts top-level fields here, and leaves elsewhere.
@@ -390,12 +344,13 @@ bool see_pages(const ColumnarFile& file, const ChunkPlace& place, const parquet:
                const See& see) {
   PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, file.input->GetSize());
   // The dictionary comes first, and has no bounds.
+  const parquet::ReaderProperties properties(decoding_pool(file.size));
   const auto stream =
-      std::make_shared<ChunkStream>(file.input, chunk.data_page_offset(), range_of(chunk, file_bytes).end);
-  const auto pages = open_pages(stream, chunk, parquet::Compression::UNCOMPRESSED, parquet::ReaderProperties(), place);
+      stream_of(file.input, {chunk.data_page_offset(), range_of(chunk, file_bytes).end}, properties.memory_pool());
+  const auto pages = open_pages(stream, chunk, parquet::Compression::UNCOMPRESSED, properties, place);
   pages->set_data_page_filter([&](const parquet::DataPageStats& page) {
     if (!see(page)) return false;
-    stream->pass_over_page();
+    stream->pass_over_next();
     return true;
   });
   return pages->NextPage() == nullptr;

@@ -26,25 +26,26 @@
 #include "datasets/columnar/memory_reserve.hpp"
 #include "datasets/input/input.hpp"
 
-// Parquet files by Arrow's reader: whole tables, row groups, and dictionaries. flat_column.cpp decodes plain columns of
-// a row group, which is faster; all other columns are Arrow's. Each call turns Arrow's errors into a DataError that
-// names file and column.
+// Parquet files by Arrow's reader: row groups, and dictionaries. flat_column.cpp decodes plain columns, which is
+// faster; all other columns are Arrow's. Each call turns Arrow's errors into a DataError that names file and column.
 namespace skyrank::datasets {
 namespace {
 
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> open(const ColumnarFile& file, bool threads,
-                                                                std::shared_ptr<parquet::FileMetaData> metadata,
-                                                                const std::vector<int>& dictionary_leaves = {}) {
+using FileReaderPtr = std::shared_ptr<parquet::arrow::FileReader>;
+using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
+using TablePtr = std::shared_ptr<arrow::Table>;
+using ValuesPtr = std::shared_ptr<arrow::ChunkedArray>;
+
+arrow::Result<FileReaderPtr> open(const ColumnarFile& file, bool threads, MetadataPtr metadata,
+                                  const std::vector<int>& dictionary_leaves = {}) {
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(threads);
   for (const int leaf : dictionary_leaves) properties.set_read_dictionary(leaf, true);
   // Column chunks are read when they are decoded, rather than all of them ahead.
   properties.set_pre_buffer(false);
   arrow::MemoryPool* pool = decoding_pool(file.size);
-  const parquet::ReaderProperties storage(pool);
-  auto whole = parquet::ParquetFileReader::Contents::Open(file.input, storage, std::move(metadata));
   auto pages = std::make_unique<parquet::ParquetFileReader>();
-  pages->Open(with_checked_pages(std::move(whole), file.input, storage));
+  pages->Open(with_checked_pages(file, std::move(metadata), parquet::ReaderProperties(pool)));
 #if ARROW_VERSION_MAJOR >= 23
   return parquet::arrow::FileReader::Make(pool, std::move(pages), properties);
 #else
@@ -74,9 +75,6 @@ std::int64_t rows_of(const parquet::FileMetaData& metadata, const std::vector<in
   return rows;
 }
 
-using FileReaderPtr = std::unique_ptr<parquet::arrow::FileReader>;
-using TablePtr = std::shared_ptr<arrow::Table>;
-
 /// Returns the failure to read several columns as that of the column at fault, which is found by reading each alone.
 arrow::Status of_column(parquet::arrow::FileReader& reader, const std::vector<int>& groups,
                         const std::vector<int>& leaves, const arrow::Status& failure) {
@@ -92,71 +90,131 @@ arrow::Status of_column(parquet::arrow::FileReader& reader, const std::vector<in
   return failure;
 }
 
-/// Reads fields of some row groups, or of all where none are named.
-arrow::Result<std::shared_ptr<arrow::Table>> read_table(const ColumnarFile& file, FileReaderPtr reader,
-                                                        const std::vector<int>& indices, bool threads,
-                                                        const std::vector<int>* groups = nullptr) {
-  const parquet::FileMetaData& all = *reader->parquet_reader()->metadata();
-  if (indices.empty()) {
-    const std::int64_t rows = groups == nullptr ? all.num_rows() : rows_of(all, *groups);
-    return arrow::Table::Make(arrow::schema({}), std::vector<std::shared_ptr<arrow::ChunkedArray>>{}, rows);
-  }
+const parquet::arrow::SchemaField& stored_field(const parquet::arrow::FileReader& reader, int field) {
+  return reader.manifest().schema_fields.at(static_cast<std::size_t>(field));
+}
+
+/// Reads fields of some row groups by Arrow.
+arrow::Result<TablePtr> read_by_arrow(const ColumnarFile& file, FileReaderPtr reader, const std::vector<int>& groups,
+                                      const std::vector<int>& fields, bool threads) {
   // The reader counts leaves of the schema's tree.
   std::vector<int> leaves;
-  for (const int index : indices) {
-    leaves.push_back(reader->manifest().schema_fields.at(static_cast<std::size_t>(index)).column_index);
-  }
-  const std::vector<int> chosen = groups == nullptr ? all_groups(all) : *groups;
-  refuse_wide_int96(file, *reader->parquet_reader(), chosen, leaves);
+  for (const int field : fields) leaves.push_back(stored_field(*reader, field).column_index);
+  refuse_wide_int96(file, *reader->parquet_reader(), groups, leaves);
   try {
-    auto table = groups == nullptr ? reader->ReadTable(leaves) : reader->ReadRowGroups(*groups, leaves);
-    if (!table.ok()) return of_column(*reader, chosen, leaves, table.status());
-    if ((*table)->num_rows() != rows_of(all, chosen)) {
-      return of_column(*reader, chosen, leaves, arrow::Status::Invalid("its pages lack rows of its row groups"));
+    auto table = reader->ReadRowGroups(groups, leaves);
+    if (!table.ok()) return of_column(*reader, groups, leaves, table.status());
+    if ((*table)->num_rows() != rows_of(*reader->parquet_reader()->metadata(), groups)) {
+      return of_column(*reader, groups, leaves, arrow::Status::Invalid("its pages lack rows of its row groups"));
     }
     return table;
   } catch (...) {
     // Tasks that have begun use the reader, and the reader its file; neither may go before them.
     static_cast<void>(file.input->Close());
-    // NOLINTNEXTLINE(bugprone-unused-return-value): it stays, for the tasks
-    if (threads && !arrow_tasks_have_ended()) static_cast<void>(reader.release());
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): it stays, for the tasks
+    if (threads && !arrow_tasks_have_ended()) static_cast<void>(new FileReaderPtr(std::move(reader)));
     throw;
   }
 }
 
-/// Reads fields of one row group: those of flat columns here, the others by Arrow.
-arrow::Result<TablePtr> read_row_group(const ColumnarFile& file, FileReaderPtr reader, int group,
-                                       const std::vector<int>& indices) {
-  const parquet::arrow::SchemaManifest& manifest = reader->manifest();
-  std::vector<std::shared_ptr<arrow::Array>> flat(indices.size());
-  const auto row_group = reader->parquet_reader()->RowGroup(group);
-  std::vector<int> others;
-  arrow::FieldVector fields;
-  for (std::size_t i = 0; i < flat.size(); ++i) {
-    const auto& field = manifest.schema_fields.at(static_cast<std::size_t>(indices[i]));
-    flat[i] = in_chunk(group, field.field->name(), [&] {
-      return read_flat_column(*row_group, field.column_index, field.field->type(), decoding_pool(file.size));
+/// Fields of some row groups that are decoded here, in pieces: a field of a row group each.
+class FlatFields {
+ public:
+  FlatFields(ColumnarFile file, FileReaderPtr reader, const ParquetSelection& selection)
+      : file_(std::move(file)),
+        reader_(std::move(reader)),
+        groups_(selection.groups),
+        is_one_unit_(selection.is_one_unit) {
+    const parquet::FileMetaData& metadata = *reader_->parquet_reader()->metadata();
+    std::vector<std::int64_t> rows;
+    for (const int group : groups_) rows.push_back(metadata.RowGroup(group)->num_rows());
+    for (const int index : selection.fields) {
+      const auto& stored = stored_field(*reader_, index);
+      Field field{index, stored.column_index, stored.field, nullptr, {}};
+      if (is_flat_number(*stored.field->type(), *metadata.schema()->Column(field.leaf))) {
+        field.numbers = std::make_unique<FlatNumbers>(stored.field->type(), rows, decoding_pool(file_.size));
+      } else if (is_one_unit_ || std::ranges::count(selection.dictionary_leaves, field.leaf) > 0) {
+        field.strings.resize(groups_.size());
+      } else {
+        continue;
+      }
+      fields_.push_back(std::move(field));
+    }
+  }
+
+  std::size_t pieces() const { return fields_.size() * groups_.size(); }
+
+  /// Reads a piece. Threads read other ones at the same time.
+  void read(std::size_t piece) {
+    Field& field = fields_[piece % fields_.size()];
+    const std::size_t part = piece / fields_.size();
+    in_chunk(groups_[part], field.stored->name(), [&] {
+      const auto group = reader_->parquet_reader()->RowGroup(groups_[part]);
+      if (field.numbers != nullptr) return field.numbers->read(part, *group, field.leaf);
+      const auto read_strings = is_one_unit_ ? read_flat_strings : read_flat_codes;
+      field.strings[part] = read_strings(*group, field.leaf, field.stored->type(), decoding_pool(file_.size));
     });
-    fields.push_back(field.field);
-    if (flat[i] == nullptr) others.push_back(indices[i]);
   }
-  const std::int64_t rows = row_group->metadata()->num_rows();
-  TablePtr rest;
-  if (!others.empty() || flat.empty()) {
-    const std::vector<int> groups = {group};
-    ARROW_ASSIGN_OR_RAISE(rest, read_table(file, std::move(reader), others, false, &groups));
-    if (rest->num_rows() != rows) return arrow::Status::Invalid("a row group has columns of different lengths");
+
+  /// Returns a field's values, null where they are not decoded here, once all pieces are read.
+  ValuesPtr take(int index) {
+    const auto field = std::ranges::find(fields_, index, &Field::index);
+    if (field == fields_.end()) return nullptr;
+    if (field->numbers != nullptr) return std::make_shared<arrow::ChunkedArray>(field->numbers->finish());
+    if (std::ranges::count(field->strings, nullptr) > 0) return nullptr;
+    return std::make_shared<arrow::ChunkedArray>(std::move(field->strings));
   }
-  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
-  int next = 0;
-  for (std::size_t i = 0; i < flat.size(); ++i) {
-    columns.push_back(flat[i] != nullptr ? std::make_shared<arrow::ChunkedArray>(flat[i]) : rest->column(next++));
-    fields[i] = fields[i]->WithType(columns.back()->type());
+
+ private:
+  struct Field {
+    int index = 0;
+    int leaf = 0;
+    std::shared_ptr<arrow::Field> stored;
+    std::unique_ptr<FlatNumbers> numbers;  // null: strings
+    arrow::ArrayVector strings;            // by row group
+  };
+
+  ColumnarFile file_;
+  FileReaderPtr reader_;
+  std::vector<int> groups_;
+  bool is_one_unit_;
+  std::vector<Field> fields_;
+};
+
+/// Reads the pieces of fields. Tasks share the fields, which they may outlive where the pool fails to take one.
+void read_pieces(const ColumnarFile& file, const std::shared_ptr<FlatFields>& flat, bool threads) {
+  try {
+    run_each(threads && flat->pieces() > 1, flat->pieces(), [flat](std::size_t piece) { flat->read(piece); });
+  } catch (...) {
+    static_cast<void>(file.input->Close());
+    throw;
   }
-  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows);
 }
 
-using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
+/// Reads fields of some row groups: flat ones here, the others by Arrow.
+arrow::Result<TablePtr> read_fields(const ColumnarFile& file, const MetadataPtr& metadata,
+                                    const ParquetSelection& selection, bool threads) {
+  ARROW_ASSIGN_OR_RAISE(const FileReaderPtr reader, open(file, threads, metadata, selection.dictionary_leaves));
+  const auto flat = std::make_shared<FlatFields>(file, reader, selection);
+  read_pieces(file, flat, threads);
+  std::vector<ValuesPtr> columns;
+  std::vector<int> others;
+  for (const int field : selection.fields) {
+    columns.push_back(flat->take(field));
+    if (columns.back() == nullptr) others.push_back(field);
+  }
+  TablePtr rest;
+  if (!others.empty()) {
+    ARROW_ASSIGN_OR_RAISE(rest, read_by_arrow(file, reader, selection.groups, others, threads));
+  }
+  arrow::FieldVector fields;
+  int next = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] == nullptr) columns[i] = rest->column(next++);
+    fields.push_back(stored_field(*reader, selection.fields[i]).field->WithType(columns[i]->type()));
+  }
+  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows_of(*metadata, selection.groups));
+}
 
 template <class Read>
 auto guarded(const ColumnarFile& file, const Read& read) {
@@ -179,8 +237,7 @@ bool all_tell_order(const ColumnarFile& file, const MetadataPtr& metadata, int f
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
   const auto metadata = guarded(file, [&]() -> arrow::Result<MetadataPtr> { return read_footer(file); });
   auto table = guarded(file, [&]() -> arrow::Result<TablePtr> {
-    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata));
-    return read_table(file, std::move(reader), indices, threads);
+    return read_fields(file, metadata, {all_groups(*metadata), indices, {}, /*is_one_unit=*/false}, threads);
   });
   for (int i = 0; i < table->num_columns(); ++i) {
     const auto& column = table->column(i);
@@ -203,10 +260,7 @@ std::shared_ptr<arrow::Schema> parquet_schema(const ColumnarFile& file) { return
 std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                  const ParquetSelection& selection, bool threads) {
-  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
-    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, threads, metadata, selection.dictionary_leaves));
-    return read_table(file, std::move(reader), selection.fields, threads, &selection.groups);
-  });
+  return guarded(file, [&] { return read_fields(file, metadata, selection, threads); });
 }
 
 std::shared_ptr<arrow::Array> parquet_codes(const ColumnarFile& file,
@@ -214,7 +268,7 @@ std::shared_ptr<arrow::Array> parquet_codes(const ColumnarFile& file,
                                             int field) {
   return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
     ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
-    const auto& stored = reader->manifest().schema_fields.at(static_cast<std::size_t>(field));
+    const auto& stored = stored_field(*reader, field);
     const auto row_group = reader->parquet_reader()->RowGroup(group);
     return in_chunk(group, stored.field->name(), [&] {
       return read_flat_codes(*row_group, stored.column_index, stored.field->type(), decoding_pool(file.size));
@@ -228,22 +282,13 @@ std::optional<std::vector<std::string>> parquet_dictionary(const ColumnarFile& f
   using Texts = std::optional<std::vector<std::string>>;
   return guarded(file, [&]() -> arrow::Result<Texts> {
     ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
-    const int leaf = reader->manifest().schema_fields.at(static_cast<std::size_t>(field)).column_index;
+    const int leaf = stored_field(*reader, field).column_index;
     const auto row_group = reader->parquet_reader()->RowGroup(group);
     const auto chunk = row_group->metadata()->ColumnChunk(leaf);
     const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
     const bool is_empty = statistics != nullptr && statistics->HasNullCount() && statistics->num_values() == 0;
     if (is_empty && !chunk->has_dictionary_page()) return Texts(std::in_place);
     return dictionary_texts(*row_group, leaf);
-  });
-}
-
-std::shared_ptr<arrow::Table> parquet_row_group(const ColumnarFile& file,
-                                                const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
-                                                const std::vector<int>& fields) {
-  return guarded(file, [&]() -> arrow::Result<std::shared_ptr<arrow::Table>> {
-    ARROW_ASSIGN_OR_RAISE(auto reader, open(file, false, metadata));
-    return read_row_group(file, std::move(reader), group, fields);
   });
 }
 

@@ -234,10 +234,8 @@ class ParquetSource final : public ColumnarSource {
   }
 
   TablePtr read_units(std::size_t f, const ColumnarFile& file, const Selection& selection) const override {
-    if (selection.is_one_unit && !selection.threads) {
-      return parquet_row_group(file, metadata_[f], selection.units.front(), selection.fields);
-    }
-    return parquet_row_groups(file, metadata_[f], {selection.units, selection.fields, dictionary_leaves_},
+    return parquet_row_groups(file, metadata_[f],
+                              {selection.units, selection.fields, dictionary_leaves_, selection.is_one_unit},
                               selection.threads);
   }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,7 @@ inline void read_codes(const Source& source, std::size_t unit, int column) {
   }
 }
 
-/// Reads a file in all ways: unit by unit, as codes, some rows, bounds, and as a whole.
+/// Reads a file in all ways: unit by unit, as codes, some rows, bounds, all units together, and as a table.
 inline void read_in_all_ways(const std::string& content, datasets::Format format) {
   const FileInMemory file(content);
   datasets::ReadOptions options;
@@ -87,6 +88,12 @@ inline void read_in_all_ways(const std::string& content, datasets::Format format
     std::vector<RowId> first(static_cast<std::size_t>(rows));
     std::iota(first.begin(), first.end(), RowId{0});
     refused_or_read(file.path(), [&] { static_cast<void>(source->read_rows(first, columns)); });
+    std::vector<std::size_t> units(source->units().size());
+    std::iota(units.begin(), units.end(), std::size_t{0});
+    refused_or_read(file.path(), [&] { static_cast<void>(source->read(units, columns)); });
+    for (const int column : columns) {
+      refused_or_read(file.path(), [&] { static_cast<void>(source->read(units, std::span(&column, 1))); });
+    }
     for (std::size_t unit = 0; unit < std::min<std::size_t>(source->units().size(), 4); ++unit) {
       for (const int column : columns) {
         refused_or_read(file.path(), [&] { static_cast<void>(source->zones(unit, column)); });

@@ -6,6 +6,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
 
@@ -13,6 +14,7 @@
 #include <skyrank/engine.hpp>
 
 #include "datasets/arrow/arrow_table.hpp"
+#include "datasets/arrow/arrow_types.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/source.hpp"
 #include "tests/build.hpp"
@@ -93,10 +95,48 @@ void write_file(const arrow::Table& table, const std::filesystem::path& file, st
   require(out->Close());
 }
 
-/// Expects each unit of a source to have the rows of `whole`.
+/// Reads a file by Arrow's reader alone.
+Table read_by_arrow(const std::filesystem::path& file) {
+  const auto input = arrow::io::ReadableFile::Open(file.string()).ValueOrDie();
+  std::unique_ptr<parquet::arrow::FileReader> reader;
+  parquet::arrow::FileReaderBuilder builder;
+  require(builder.Open(input));
+  require(builder.Build(&reader));
+  std::shared_ptr<arrow::Table> table = reader->ReadTable().ValueOrDie();
+  arrow::FieldVector fields;
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
+  for (const auto& field : table->fields()) {
+    columns.push_back(normalise(table->GetColumnByName(field->name()), file.string(), field->name()));
+    fields.push_back(arrow::field(field->name(), columns.back()->type()));
+  }
+  return to_skyrank(arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns)), file.string());
+}
+
+/// Expects units of a source that are read at once to have some rows of `whole`.
+void expect_together(const Source& source, const Table& whole, const std::vector<std::size_t>& units) {
+  std::vector<int> columns(source.schema().columns().size());
+  std::iota(columns.begin(), columns.end(), 0);
+  std::vector<RowId> rows;
+  std::int64_t begin = 0;
+  for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
+    const std::int64_t end = begin + source.units()[unit].rows;
+    for (RowId row = begin; row < end && std::ranges::count(units, unit) > 0; ++row) rows.push_back(row);
+    begin = end;
+  }
+  const Table found = source.read(units, columns).table;
+  ASSERT_EQ(schema_of(found), schema_of(whole));
+  for (const Column& column : whole.columns()) {
+    EXPECT_EQ(values_of(found, column.name()), values_of(Table({take(column, rows)}), column.name())) << column.name();
+  }
+}
+
+/// Expects each unit of a source to have the rows of `whole`, and all of them together.
 void expect_units(const Source& source, const Table& whole) {
   std::vector<int> columns(source.schema().columns().size());
   std::iota(columns.begin(), columns.end(), 0);
+  std::vector<std::size_t> all(source.units().size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  expect_together(source, whole, all);
   std::int64_t begin = 0;
   for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
     std::vector<RowId> rows(static_cast<std::size_t>(source.units()[unit].rows));
@@ -236,8 +276,9 @@ TEST_P(FlatColumns, AreWhatWasWritten) {
     const auto source = open_source({folder / "t.parquet"});
     ASSERT_NE(source, nullptr);
     ASSERT_EQ(source->units().size(), 3U);
-    const Table whole = read({folder / "t.parquet"});
+    const Table whole = read_by_arrow(folder / "t.parquet");
     expect_units(*source, whole);
+    expect_together(*source, whole, {0, 2});
     expect_some_rows(*source, whole);
     EXPECT_GE(checked_zones(*source, whole), encoding.page_bytes < 1000 ? 100U : 10U);
     EXPECT_EQ(checked_codes(*source, whole) > 0, encoding.dictionaries);
@@ -252,7 +293,29 @@ TEST(FlatColumns, MayBeThoseOfOneRowGroup) {
   write_file(*columns_of_all_types(40'000, true), folder / "t.parquet", 100'000, properties);
   const auto source = open_source({folder / "t.parquet"});
   ASSERT_NE(source, nullptr);
-  expect_units(*source, read({folder / "t.parquet"}));
+  expect_units(*source, read_by_arrow(folder / "t.parquet"));
+}
+
+TEST(FlatColumns, MayHaveNullsInSomeRowGroupsAlone) {
+  const TemporaryFolder folder;
+  // Row groups of 13 rows, so that their bits begin within bytes; the second one has the only NULL, and the last is
+  // short.
+  const auto values = [](auto builder) {
+    for (int row = 0; row < 30; ++row) require(row == 17 ? builder.AppendNull() : builder.Append(row));
+    return builder.Finish().ValueOrDie();
+  };
+  const auto schema = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("f", arrow::float64())});
+  const auto table = arrow::Table::Make(schema, {values(arrow::Int32Builder()), values(arrow::DoubleBuilder())});
+  parquet::WriterProperties::Builder properties;
+  write_file(*table, folder / "t.parquet", 13, properties);
+  const auto source = open_source({folder / "t.parquet"});
+  ASSERT_NE(source, nullptr);
+  ASSERT_EQ(source->units().size(), 3U);
+  expect_units(*source, read_by_arrow(folder / "t.parquet"));
+  const Table found = read({folder / "t.parquet"});
+  EXPECT_TRUE(found.column("i").is_null(17));
+  EXPECT_EQ(found.column("i").value(16), Value(std::int64_t{16}));
+  EXPECT_EQ(found.column("f").value(29), Value(29.0));
 }
 
 TEST(FlatColumns, HaveIndicesOfTheWidthOfTheirDictionary) {
@@ -321,6 +384,10 @@ TEST_P(DamagedColumns, AreNeverAFailureOfTheProgram) {
       for (std::size_t unit = 0; source != nullptr && unit < source->units().size(); ++unit) {
         source->read(std::vector<std::size_t>{unit}, columns);
       }
+    } catch (const Error&) {
+    }
+    try {
+      static_cast<void>(read({folder / "t.parquet"}));
     } catch (const Error&) {
     }
   }

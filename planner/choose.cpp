@@ -291,7 +291,7 @@ std::optional<Guard<Algorithm>> guard_of(const Candidate<Algorithm>& chosen,
   constexpr double kMuchCheaper = 0.5;
   const Statistics worst = at_worst(query.shape, query.statistics);
   const auto priced = [&](const Candidate<Algorithm>& it) {
-    return Query{query.shape, worst, query.machine}.priced(*it.prices, *it.best.values);
+    return Query<typename Algorithm::Shape>{query.shape, worst, query.machine}.priced(*it.prices, *it.best.values);
   };
   double least = kMuchCheaper * priced(chosen).seconds;
   const Candidate<Algorithm>* fallback = nullptr;

@@ -174,7 +174,9 @@ class UnitsRun {
     const Column best = (order.high ? statistics->max : statistics->min).renamed("best");
     const Expression column = Expression::column("best");
     Query by_best = Query::from("units").rank_by({order.high ? high(column) : low(column)});
-    std::vector<Column> corners = {best};
+    std::vector<Column> corners;
+    corners.reserve(2);
+    corners.push_back(best);
     if (order.nulls_first) {
       // The best value of a unit with a NULL is that one.
       corners.push_back(has_nulls(*statistics));

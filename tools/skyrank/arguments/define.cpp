@@ -263,7 +263,7 @@ void define_calibrate(CLI::App& app, Arguments& arguments) {
       ->excludes("--from");
   add_device_option(command, arguments);
   add_quiet_flag(command, arguments);
-  command.footer("Examples:\n  skyrank calibrate\n  skyrank calibrate --learn batch.yaml");
+  command.footer("Example:\n  skyrank calibrate\n  skyrank calibrate --learn batch.yaml");
 }
 
 void define_completion(CLI::App& app, Arguments& arguments) {

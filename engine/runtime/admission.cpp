@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include "engine/stop.hpp"
@@ -101,7 +100,7 @@ void Admission::wait_and_run(const std::stop_token& stop, const std::shared_ptr<
       arena_.enqueue([this, waiter] {
         if (waiter->claim(State::running)) serve(*waiter);
       });
-    } catch (const std::bad_alloc&) {  // then the place comes from a caller that leaves
+    } catch (const std::exception&) {  // no memory, or no thread: then the place comes from a caller that leaves
     }
   }
   std::unique_lock lock(waiter->mutex);

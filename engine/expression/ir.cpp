@@ -67,9 +67,11 @@ class Lowering {
   void add_operand(Operation& operation, std::uint32_t place) {
     const bool is_logic = operation.op == Op::logical_and || operation.op == Op::logical_or;
     if (!is_logic || operations_[place].op != operation.op) return operation.operands.push_back(place);
-    const Operation same = std::move(operations_.back());
+    std::vector<std::uint32_t> operands = std::move(operations_.back().operands);
     operations_.pop_back();
-    operation.operands.insert(operation.operands.end(), same.operands.begin(), same.operands.end());
+    // Chains lean to the left, where moving the operands keeps this linear in their number.
+    if (operation.operands.empty()) return operation.operands.swap(operands);
+    operation.operands.insert(operation.operands.end(), operands.begin(), operands.end());
   }
 
   std::uint32_t append(Operation operation) {

@@ -30,8 +30,9 @@ auto with_parquet_errors(const std::string& file, const Read& read) {
   } catch (const parquet::ParquetStatusException& error) {  // no memory, or a failed read
     check(error.status(), file, kDamagedParquet);
     throw;
-  } catch (const std::exception& error) {
-    throw DataError(file + ": " + kDamagedParquet + ": " + error.what());
+  } catch (const std::exception& error) {  // of a failed allocation the library may keep the text alone
+    check(arrow::Status::Invalid(error.what()), file, kDamagedParquet);
+    throw;
   }
 }
 

@@ -22,7 +22,7 @@ struct ExecutionContext {
   kernels::Context kernel_context;
   planner::Statistics preference = {};  ///< statistics of the first step
   planner::Statistics ranking = {};
-  KernelObserver observer = {};  ///< null: nobody listens
+  KernelObserver observer = {};                   ///< null: nobody listens
   std::optional<std::uint64_t> guard_steps = {};  ///< for tests: steps that every guard allows, whatever is predicted
 };
 

@@ -141,7 +141,7 @@ TEST_F(ProfileOfTheUser, IsFittedToQueries) {
   EXPECT_THAT(measured, HasSubstr("\nblocked-bitmap,front,20000,4,"));
   EXPECT_THAT(measured, Not(HasSubstr(",parts,")));
 
-  // What was not measured stays as it is built in, and the next queries plan by all of it.
+  // Prices of algorithms that were not measured stay as they are built in, and the next queries plan by all of them.
   EXPECT_THAT(read_file(folder_ / "cache/skyrank/profile.yaml"), HasSubstr("sfs:"));
   EXPECT_EQ(run_skyrank({"run", batch}, options_).err, "");
   const Outcome again = run_skyrank({"calibrate", "--from", runs, "--device", "cpu"}, options_);
@@ -165,6 +165,7 @@ queries: [{name: g, from: points, group_by: [c0 > 0.5], aggregate: {n: count()}}
   refused({"--learn", groups}, groups + ": nothing to learn from: ");
   refused({"--learn", folder_ / "none.yaml"}, "none.yaml: no such file");
   refused({"--learn", groups, "--from", groups}, "--from excludes --learn");
+  refused({"--learn", groups, "--device", "cuda"}, "--learn measures algorithms of the CPU");
 }
 
 TEST_F(ProfileOfTheUser, CannotBeMadeWhereNoFolderCanBe) {

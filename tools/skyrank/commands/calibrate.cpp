@@ -117,6 +117,9 @@ Calibration calibrate_by_grid(const CalibrateArguments& arguments, Console& cons
 
 /// Algorithms that the queries do not tell of keep the seconds that they have.
 Calibration calibrate_by_queries(const CalibrateArguments& arguments, Console& console, Signals& signals) {
+  if (arguments.device == DeviceChoice::cuda) {
+    throw UsageError("--learn measures algorithms of the CPU; leave out --device cuda");
+  }
   LearnedRuns learned = learn(arguments.learn, console, signals);
   if (learned.runs.empty()) {
     throw QueryError("nothing to learn from: no query of the batches ranks rows or prefers some, alone and as a whole",

@@ -32,9 +32,12 @@ class Asked(NamedTuple):
     nan_first: bool
     wide: bool
 
-    def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def shape(self, shape: tuple[int, ...]) -> list[int]:
         """Returns the shape of an answer with its axis at the end."""
-        return (*shape[: self.axis], *shape[self.axis + 1 :], self.k)
+        sizes = list(shape)
+        del sizes[self.axis]
+        sizes.append(self.k)
+        return sizes
 
 
 def select_k(
@@ -105,18 +108,19 @@ def select_k(
 
 def _asked(dimensions: int, k: Any, largest: Any, sorted: Any, axis: Any, nan: Any, positions: Any) -> Asked:
     """Returns the arguments in one form; QueryError where they have none."""
-    whole = _whole(axis, "axis")
+    if type(axis) is not int:
+        axis = _whole(axis, "axis")
     if dimensions == 0:
         raise DataError("the array has no dimensions, and so no axis to select along")
-    if not -dimensions <= whole < dimensions:
-        raise QueryError(f"there is no axis {whole}; the array has {dimensions} dimensions")
-    if nan not in ("last", "first"):
+    if not -dimensions <= axis < dimensions:
+        raise QueryError(f"there is no axis {axis}; the array has {dimensions} dimensions")
+    if nan != "last" and nan != "first":
         raise QueryError(f"`nan` is 'last' or 'first', not {nan!r}")
-    if positions not in ("int64", "int32"):
+    if positions != "int64" and positions != "int32":
         raise QueryError(f"`positions` is 'int64' or 'int32', not {positions!r}")
-    return Asked(
-        _whole(k, "k"), whole % dimensions, bool(largest), bool(sorted), nan == "first", positions == "int64"
-    )
+    if type(k) is not int:
+        k = _whole(k, "k")
+    return Asked(k, axis % dimensions, bool(largest), bool(sorted), nan == "first", positions == "int64")
 
 
 def _whole(number: Any, name: str) -> int:
@@ -151,12 +155,13 @@ def _select_in_view(view: _core.TensorView, asked: Asked, type: str, values: Any
 def _select_in_numpy(x: Any, *given: Any) -> Selected:
     import numpy
 
-    if isinstance(x, numpy.ma.MaskedArray):
-        raise DataError("a masked array has elements without a value; x.filled(...) gives them one, x.compressed() none")
-    x = numpy.asarray(x)
+    if type(x) is not numpy.ndarray:
+        if isinstance(x, numpy.ma.MaskedArray):
+            raise DataError("a masked array has elements without a value; x.filled(...) gives them one")
+        x = numpy.asarray(x)
     asked = _asked(x.ndim, *given)
     dtype = x.dtype
-    bfloat16 = dtype.name == "bfloat16"
+    bfloat16 = dtype.kind == "V" and dtype.name == "bfloat16"
     if not bfloat16 and (dtype.kind not in "iuf" or dtype.itemsize > 8):
         raise _wrong_type(dtype.name)
     _check_size(asked, x.shape[asked.axis])
@@ -215,7 +220,7 @@ def _select_in_tensor(x: Any, *given: Any) -> Selected:
 def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
     if x.requires_grad and torch.is_grad_enabled():
         raise DataError("a tensor with gradients goes to skyrank.torch.topk, or, without them, as tensor.detach()")
-    if x.layout != torch.strided or x.device.type not in ("cpu", "cuda"):
+    if x.layout != torch.strided or not (x.is_cpu or x.is_cuda):
         raise DataError(f"a tensor of layout {x.layout} on {x.device} is not read; dense ones on the CPU and GPUs are")
     asked = _asked(x.ndim, *given)
     values, positions = select_tensor(torch, x, asked)
@@ -224,19 +229,30 @@ def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
     return Selected(values.movedim(-1, asked.axis), positions.movedim(-1, asked.axis))
 
 
+_names: dict[Any, str] = {}
+
+
+def _name_of_type(dtype: Any) -> str:
+    """Returns the name of a type of torch, such as float32, which torch takes a while to make."""
+    if dtype not in _names:
+        _names[dtype] = str(dtype).rpartition(".")[2]
+    return _names[dtype]
+
+
 def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
     """Returns the values and positions of a dense tensor of torch, with the axis at the end."""
-    name = str(x.dtype).rpartition(".")[2]
+    name = _name_of_type(x.dtype)
     if name not in TYPES:
         raise _wrong_type(name)
     _check_size(asked, x.shape[asked.axis])
     if x.is_neg():
         x = x.resolve_neg()
-    values = torch.empty(asked.shape(x.shape), dtype=x.dtype, device=x.device)
-    positions = torch.empty(values.shape, dtype=torch.int64 if asked.wide else torch.int32, device=x.device)
-    if values.numel() == 0:
+    shape = asked.shape(x.shape)
+    values = x.new_empty(shape)
+    positions = x.new_empty(shape, dtype=torch.int64 if asked.wide else torch.int32)
+    if 0 in shape:
         return values, positions
-    if x.device.type == "cpu":
+    if x.is_cpu:
         addresses = (values.data_ptr(), positions.data_ptr())
         words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
         _core.select_k_at(x.data_ptr(), name, x.shape, x.stride(), asked.axis, asked.k, *addresses, *words)

@@ -17,6 +17,8 @@ _torch = required("torch", "torch", "skyrank.torch")
 if not hasattr(_torch.library, "register_autograd"):
     raise ResourceError(f"skyrank.torch needs torch 2.4 or later, not {_torch.__version__}")
 
+_TYPES = frozenset(getattr(_torch, name) for name in _select.TYPES if hasattr(_torch, name))
+
 
 def topk(
     input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Any, Any] | None = None
@@ -57,7 +59,7 @@ def _is_ours(input: Any) -> bool:
         isinstance(input, _torch.Tensor)
         and input.layout == _torch.strided
         and input.device.type in ("cpu", "cuda", "meta")
-        and str(input.dtype).rpartition(".")[2] in _select.TYPES
+        and input.dtype in _TYPES
     )
 
 

@@ -20,6 +20,15 @@ struct Interval {
   bool empty = false;
 };
 
+/// How far a place is from that of the best element there may be: (place ^ flip) - base.
+template <class Word>
+struct Distance {
+  Word flip = 0;
+  Word base = 0;
+
+  Word operator()(Word place) const { return static_cast<Word>(static_cast<Word>(place ^ flip) - base); }
+};
+
 /// Converts elements to keys, which are smaller for better elements and equal for equal ones.
 template <class Word, bool kFloat>
 class Order {
@@ -31,19 +40,14 @@ class Order {
         highest_(static_cast<Word>(kFloat ? infinity_of(problem.element) : ~lowest_)),
         numbers_(static_cast<Word>(highest_ - lowest_ + 1)),
         largest_(problem.largest),
-        nan_first_(kFloat && problem.nan_first) {}
+        nan_first_(kFloat && problem.nan_first),
+        number_{static_cast<Word>(largest_ ? kMax : Word{0}), static_cast<Word>(largest_ ? ~highest_ : lowest_)},
+        zero_(number_(0)),
+        minus_zero_(number_(kMax)),
+        nan_key_(nan_first_ ? Word{0} : kMax) {}
 
   /// Returns the key of an element.
-  Word key(Word bits) const {
-    Word place = bits;
-    if constexpr (kFloat) {
-      const auto magnitude = static_cast<Word>(bits & static_cast<Word>(~kSign));
-      if (magnitude > highest_) return nan_first_ ? Word{0} : kMax;
-      place = magnitude == 0 ? Word{0} : place_of(bits);
-    }
-    const auto distance = static_cast<Word>(largest_ ? highest_ - place : place - lowest_);
-    return static_cast<Word>(distance + (nan_first_ ? 1 : 0));
-  }
+  Word key(Word bits) const { return key_of_number(number_(place_of(bits))); }
 
   /// Returns the places of elements with keys below `limit`.
   Interval<Word> below(Word limit) const {
@@ -51,12 +55,11 @@ class Order {
     auto count = static_cast<Word>(limit - (nan_first_ ? 1 : 0));  // of numbers
     if constexpr (kFloat) {
       if (count > numbers_) count = numbers_;
-      // The place of -0.0 is below that of 0.0, whose key it has.
-      const Word zero = static_cast<Word>(largest_ ? highest_ : -lowest_);
-      if (!largest_ && count == zero) --count;
-      if (largest_ && count == zero + 1) ++count;
+      // -0.0 has a place of its own next to that of 0.0, whose key it has.
+      if (!largest_ && count == zero_) --count;
+      if (largest_ && count == minus_zero_) ++count;
     }
-    const auto nans = static_cast<Word>(nan_first_ ? -numbers_ : 0);
+    const Word nans = nans_first();
     const auto length = static_cast<Word>(count + nans);  // 0: all, where NaN is first, or none
     if (length == 0 && !nan_first_) return {0, 0, true};
     const Word first = static_cast<Word>(largest_ ? highest_ - count + 1 : lowest_ - nans);
@@ -68,9 +71,17 @@ class Order {
     return key == kMax ? Interval<Word>{0, kMax, false} : below(static_cast<Word>(key + 1));
   }
 
+  /// Returns the distance of places, which orders elements as their keys do, but that it tells NaN, and zeros of
+  /// different signs, apart.
+  Distance<Word> distance() const { return {number_.flip, static_cast<Word>(number_.base - nans_first())}; }
+
+  /// Returns the key of the elements at a distance.
+  Word key_at(Word distance) const { return key_of_number(static_cast<Word>(distance - nans_first())); }
+
   static constexpr Word place_of(Word bits) {
     if constexpr (!kFloat) return bits;
-    return static_cast<Word>((bits & kSign) != 0 ? bits ^ static_cast<Word>(~kSign) : bits);
+    const auto signs = static_cast<Word>(-static_cast<Word>(bits >> (std::numeric_limits<Word>::digits - 1)));
+    return static_cast<Word>(bits ^ (signs >> 1));
   }
 
  private:
@@ -90,11 +101,26 @@ class Order {
     return is_signed(element) ? kSign : Word{0};
   }
 
+  /// Takes the distance from the best number, which is beyond all numbers for NaN. Free of branches, for vectors.
+  Word key_of_number(Word number) const {
+    if constexpr (!kFloat) return number;
+    const Word canonical = number == minus_zero_ ? zero_ : number;
+    const auto key = static_cast<Word>(canonical + (nan_first_ ? 1 : 0));
+    return number >= numbers_ ? nan_key_ : key;
+  }
+
+  /// Returns the number of places that come before those of numbers.
+  Word nans_first() const { return static_cast<Word>(nan_first_ ? -numbers_ : 0); }
+
   Word lowest_;   ///< place of the lowest number,
   Word highest_;  ///< and of the highest
   Word numbers_;  ///< places of numbers; 0: all
   bool largest_;
   bool nan_first_;
+  Distance<Word> number_;  ///< distance of numbers from the best one
+  Word zero_;              ///< distance of 0.0,
+  Word minus_zero_;        ///< and of -0.0
+  Word nan_key_;
 };
 
 }  // namespace skyrank::kernels::select

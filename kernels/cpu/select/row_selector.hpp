@@ -32,27 +32,50 @@ struct Ranks {
   }
 };
 
-/// Sorts ranks.
-template <class Rank>
-void sort_ranks(Scratch<Rank>& ranks, const hwy::Sorter& sorter, const Context& context) {
-  constexpr std::size_t kFew = 32;         // an insertion sort takes no longer
-  constexpr std::size_t kMany = 1 << 17;   // worth several threads, of which
-  constexpr std::size_t kManyThreads = 3;  // two are no faster than one with vectors
-  if (ranks.size() <= kFew) return std::sort(ranks.begin(), ranks.end());
-  if (ranks.size() >= kMany && concurrency() >= kManyThreads) return topk::RadixSort<Rank>::sort(ranks, 0, context);
+/// Writes the ranks of elements from a position on.
+template <class Word, bool kFloat, class Rank>
+void rank_all(const Order<Word, kFloat>& order, const Word* words, std::size_t count, std::size_t position,
+              Rank* ranks) {
   if constexpr (std::is_same_v<Rank, std::uint64_t>) {
+    fill_ranks(order, words, count, position, ranks);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) ranks[i] = Ranks<Rank>::of(order.key(words[i]), position + i);
+  }
+}
+
+/// Sorts ranks, on one thread.
+template <class Rank>
+void sort_serially(Scratch<Rank>& ranks, const hwy::Sorter& sorter) {
+  if constexpr (std::is_same_v<Rank, std::uint64_t>) {
+    if (ranks.size() <= kMostSortedByCounting) return sort_by_counting(ranks.data(), ranks.size());
     sorter(ranks.data(), ranks.size(), hwy::SortAscending());
   } else {
+    constexpr std::size_t kFew = 32;  // an insertion sort takes no longer
+    if (ranks.size() <= kFew) return std::sort(ranks.begin(), ranks.end());
     static_assert(sizeof(Rank) == sizeof(hwy::uint128_t) && alignof(Rank) == alignof(hwy::uint128_t));
     sorter(reinterpret_cast<hwy::uint128_t*>(ranks.data()), ranks.size(), hwy::SortAscending());
   }
 }
 
+/// Sorts ranks.
+template <class Rank>
+void sort_ranks(Scratch<Rank>& ranks, const hwy::Sorter& sorter, const Context& context) {
+  constexpr std::size_t kMany = 1 << 17;   // worth several threads, of which
+  constexpr std::size_t kManyThreads = 3;  // two are no faster than one with vectors
+  if (ranks.size() >= kMany && concurrency() >= kManyThreads) return topk::RadixSort<Rank>::sort(ranks, 0, context);
+  sort_serially(ranks, sorter);
+}
+
 /// Leaves the k smallest of `ranks`, in any order; if there were more, the greatest of these comes last.
 template <class Rank>
-void keep_best(Scratch<Rank>& ranks, std::size_t k) {
+void keep_best(Scratch<Rank>& ranks, std::size_t k, const hwy::Sorter& sorter) {
+  constexpr std::size_t kSorted = 4096;  // up to here vectors sort as fast as nth_element selects
   if (ranks.size() <= k) return;
-  std::nth_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(k - 1), ranks.end());
+  if (ranks.size() <= kSorted) {
+    sort_serially(ranks, sorter);
+  } else {
+    std::nth_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(k - 1), ranks.end());
+  }
   ranks.resize(k);
 }
 
@@ -64,15 +87,15 @@ class RowSelector {
  public:
   using Rank = RankType;
 
-  RowSelector(const Order<Word, kFloat>& order, std::size_t k)
-      : order_(order), k_(k), most_kept_(2 * k + kSpare), offsets_(kScanWords) {}
+  RowSelector(const Order<Word, kFloat>& order, std::size_t k, const hwy::Sorter& sorter)
+      : order_(order), k_(k), most_kept_(2 * k + kSpare), sorter_(sorter), offsets_(kScanWords) {}
 
-  /// Begins another row, or part of one. `guess` is a key that about k elements do not exceed; others take no part.
-  void begin(std::optional<Word> guess) {
+  /// Begins another row, or part of one. Elements of keys beyond `limit` take no part.
+  void begin(std::optional<Word> limit) {
     ranks_.clear();
-    step_ = guess ? kScanWords : std::max<std::size_t>(most_kept_, kFirstWords);
-    has_limit_ = guess.has_value();
-    if (guess) places_ = order_.up_to(*guess);
+    step_ = limit ? kScanWords : std::max<std::size_t>(most_kept_, kFirstWords);
+    has_limit_ = limit.has_value();
+    if (limit) places_ = order_.up_to(*limit);
   }
 
   /// Shows elements from a position on.
@@ -88,7 +111,7 @@ class RowSelector {
     }
   }
 
-  /// The k best elements shown, and some others; fewer than k only if so few were shown, or the guess was too low.
+  /// The k best elements shown, and some others; fewer than k only if so few were shown up to the limit.
   Scratch<Rank>& ranks() { return ranks_; }
 
  private:
@@ -98,9 +121,7 @@ class RowSelector {
   void add_all(const Word* words, std::size_t count, std::size_t position) {
     const std::size_t before = ranks_.size();
     ranks_.resize(before + count);
-    for (std::size_t i = 0; i < count; ++i) {
-      ranks_[before + i] = Ranks<Rank>::of(order_.key(words[i]), position + i);
-    }
+    rank_all(order_, words, count, position, ranks_.data() + before);
   }
 
   void add_up_to_limit(const Word* words, std::size_t count, std::size_t position) {
@@ -114,7 +135,7 @@ class RowSelector {
 
   /// There are more than k ranks.
   void lower_limit() {
-    keep_best(ranks_, k_);
+    keep_best(ranks_, k_, sorter_);
     has_limit_ = true;
     places_ = order_.below(static_cast<Word>(Ranks<Rank>::key_of(ranks_.back())));
   }
@@ -122,6 +143,7 @@ class RowSelector {
   const Order<Word, kFloat>& order_;
   std::size_t k_;
   std::size_t most_kept_;
+  const hwy::Sorter& sorter_;
   std::size_t step_ = kScanWords;  ///< elements that are looked at together
   bool has_limit_ = false;
   Interval<Word> places_;

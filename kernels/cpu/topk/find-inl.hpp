@@ -51,6 +51,15 @@ HWY_INLINE void prefetch_group(const Value* values) {
   for (std::size_t i = 0; i < kGroup; i += kLine) hwy::Prefetch(values + i);
 }
 
+/// Writes the offsets of hits in the group from `first` on; returns how many.
+HWY_INLINE std::size_t write_hits(std::uint64_t hits, std::size_t first, std::uint32_t* offsets) {
+  std::size_t found = 0;
+  for (; hits != 0; hits &= hits - 1) {
+    offsets[found++] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(std::countr_zero(hits));
+  }
+  return found;
+}
+
 /// Offsets of the values that pass. Groups with hits are listed first, without branches: a branch that is rarely taken,
 /// and never foreseen, would each time throw away the loads from memory that are under way.
 template <class Test>
@@ -67,10 +76,13 @@ std::size_t find(const Test& test, const typename Test::Value* values, std::size
       listed += test.any_of_group(values + i) ? 1 : 0;
     }
     for (std::size_t g = 0; g < listed; ++g) {
-      for (std::uint64_t hits = hits_of_group(test, values + groups[g]); hits != 0; hits &= hits - 1) {
-        offsets[found++] = groups[g] + static_cast<std::uint32_t>(std::countr_zero(hits));
-      }
+      found += write_hits(hits_of_group(test, values + groups[g]), groups[g], offsets + found);
     }
+  }
+  if (whole < count && whole > 0) {  // the last group again, with the values behind it
+    const std::size_t last = count - kGroup;
+    const std::uint64_t hits = hits_of_group(test, values + last) >> (whole - last) << (whole - last);
+    return found + write_hits(hits, last, offsets + found);
   }
   for (std::size_t i = whole; i < count; ++i) {
     offsets[found] = static_cast<std::uint32_t>(i);

@@ -334,7 +334,7 @@ TEST(SelectRows, GuessesThatMiss) {
 TEST(SelectRows, MatricesOneAfterTheOther) {
   std::mt19937_64 random(4);
   // Shape (4, 50, 3): the second axis is selected from, so that rows lie side by side in four matrices.
-  std::vector<std::uint16_t> values(4 * 50 * 3);
+  std::vector<std::uint16_t> values(600);
   for (std::uint16_t& value : values) value = static_cast<std::uint16_t>(random() % 20);
   SelectProblem problem;
   problem.values = values.data();

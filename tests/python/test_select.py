@@ -1,5 +1,6 @@
 """Selection along an axis of arrays, against a stable sort by the definition."""
 
+import importlib.util
 import math
 import os
 import re
@@ -232,13 +233,41 @@ def test_what_is_no_array():
         skyrank.select_k(numpy.array(3.0), 1)
     with pytest.raises(skyrank.DataError, match="^a masked array has elements without a value"):
         skyrank.select_k(numpy.ma.MaskedArray([1, 2], [False, True]), 1)
-    gpu = capsules.Tensor(numpy.zeros(3, "float32"))
-    with pytest.raises(skyrank.DataError, match="^a Tensor on a device of type 2 is not read"):
-        skyrank.select_k(gpu, 1)
-    assert gpu.asked == []
+    metal = capsules.Tensor(numpy.zeros(3, "float32"), (capsules.METAL, 0))
+    with pytest.raises(skyrank.DataError, match="^a Tensor on a device of type 8 is not read"):
+        skyrank.select_k(metal, 1)
+    assert metal.asked == []
     complex_tensor = capsules.Tensor(numpy.zeros(3, "complex64"), (capsules.CPU, 0))
     with pytest.raises(skyrank.DataError, match="^elements of the type .* cannot be selected"):
         skyrank.select_k(complex_tensor, 1)
+
+
+def test_other_libraries_on_a_gpu_need_torch():
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("torch is installed, and would read the memory of no GPU")
+    tensor = capsules.Tensor(numpy.zeros(3, "float32"))
+    with pytest.raises(skyrank.ResourceError, match=r"^selection in a Tensor on a GPU needs torch: pip install 'skyrank\[torch\]'"):
+        skyrank.select_k(tensor, 1)
+    assert tensor.asked == []
+
+
+def test_jax():
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    for dtype in ("int8", "float16", "bfloat16", "float32"):
+        x = jax.numpy.array([[3, 1, 2], [5, 5, 4]], dtype)
+        values, positions = skyrank.select_k(x, 2, positions="int32")
+        assert isinstance(values, jax.Array) and values.dtype == dtype and values.tolist() == [[1, 2], [4, 5]]
+        assert isinstance(positions, jax.Array) and positions.tolist() == [[1, 2], [2, 0]]
+        assert skyrank.select_k(x, 1, axis=0, largest=True).values.tolist() == [[5, 5, 4]]
+
+
+def test_bfloat16_of_numpy():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    x = numpy.array([[3, 1, 2], [5, 5, 4]], ml_dtypes.bfloat16)
+    for layout in (x, numpy.asfortranarray(x)):
+        values, positions = skyrank.select_k(layout, 2)
+        assert values.dtype == x.dtype and values.tolist() == [[1, 2], [4, 5]]
+        assert positions.tolist() == [[1, 2], [2, 0]]
 
 
 def test_large_rows_on_any_thread():

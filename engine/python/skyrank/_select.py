@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._errors import DataError, QueryError
+from ._extras import required
+from ._input import GPUS, HOSTS
 
 
 class Selected(NamedTuple):
@@ -66,7 +68,7 @@ def select_k(
     Args:
         x: An array of NumPy, torch, CuPy or JAX, or another one with ``__dlpack__`` or ``__array_interface__``, of one or
             more dimensions and any strides; int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64. It is
-            read where it lies, on the CPU or, if it is of torch or CuPy, on a GPU, whose current stream does the work.
+            read where it lies, on the CPU or on a GPU, where the current stream of its library does the work.
         k: Number of elements, 0 to the size of the axis.
         largest: Selects the largest instead of the smallest.
         sorted: Orders them best first; otherwise the same elements come in any order.
@@ -82,7 +84,7 @@ def select_k(
         DataError: The array has elements of another type, or fewer than k along the axis.
         QueryError: The other arguments are not as above.
         DeviceError: The array is on a GPU, and SkyRank was built without GPU kernels.
-        ResourceError: There is not enough memory.
+        ResourceError: There is not enough memory, or the array is on a GPU, of neither torch nor CuPy, and torch is missing.
     """
     given = (k, largest, sorted, axis, nan, positions)
     torch = sys.modules.get("torch")
@@ -191,8 +193,12 @@ def _select_in_tensor(x: Any, *given: Any) -> Selected:
         device = int(x.__dlpack_device__()[0])
     except (AttributeError, RuntimeError, TypeError, ValueError) as error:
         raise DataError(f"a {kind} does not tell its device by __dlpack_device__: {error}") from error
-    if device not in (1, 3):
-        raise DataError(f"a {kind} on a device of type {device} is not read; arrays of torch and CuPy on a GPU are")
+    if device in GPUS:
+        torch = required("torch", "torch", f"selection in a {kind} on a GPU")
+        selected = _select_in_torch(torch, torch.from_dlpack(x), *given)
+        return _of_library(x, *(part.contiguous() for part in selected))
+    if device not in HOSTS:
+        raise DataError(f"a {kind} on a device of type {device} is not read; those on the CPU and on CUDA devices are")
     view = _core.view_of_tensor(x)
     if view is None:
         raise DataError(f"a {kind} does not give its elements by __dlpack__")
@@ -208,10 +214,17 @@ def _select_in_tensor(x: Any, *given: Any) -> Selected:
         _select_in_view(view, asked, name, values, positions)
     values = numpy.ascontiguousarray(numpy.moveaxis(values, -1, asked.axis))
     positions = numpy.ascontiguousarray(numpy.moveaxis(positions, -1, asked.axis))
+    if bfloat16 and hasattr(x, "__array_namespace__"):
+        return _of_library(x, _core.bfloat16_tensor(values), positions)
+    return _of_library(x, values, positions)
+
+
+def _of_library(x: Any, values: Any, positions: Any) -> Selected:
+    """Returns an answer as arrays of the library of `x`, where that says how to make them."""
     if not hasattr(x, "__array_namespace__"):
         return Selected(values, positions)
     take = x.__array_namespace__().from_dlpack
-    return Selected(take(_core.bfloat16_tensor(values) if bfloat16 else values), take(positions))
+    return Selected(take(values), take(positions))
 
 
 # ------------------------------------------------------------------------------------------------------------- torch

@@ -1,6 +1,7 @@
 #include "kernels/cpu/select/select.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 #include <rapidcheck/gtest.h>
 #include <tbb/task_arena.h>
 
@@ -230,6 +231,26 @@ std::vector<std::uint64_t> special_bits(Element element) {
   return special;
 }
 
+/// Returns the vector targets to test: 0, which stands for the best one, and others where the build has several.
+std::vector<std::int64_t> targets_of_build() {
+  std::vector<std::int64_t> targets{0};
+#if !defined(HWY_COMPILE_ONLY_STATIC)
+  for (const std::int64_t target : {HWY_AVX2, HWY_SCALAR}) {
+    if ((hwy::SupportedTargets() & target) != 0) targets.push_back(target);
+  }
+#endif
+  return targets;
+}
+
+/// Runs the vector code of one target while it lives.
+class TargetScope {
+ public:
+  explicit TargetScope(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }
+  ~TargetScope() { hwy::SetSupportedTargetsForTest(0); }
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+};
+
 enum class Kind : std::uint8_t { random, special, few, equal, ascending, descending };
 constexpr Kind kKinds[] = {Kind::random, Kind::special, Kind::few, Kind::equal, Kind::ascending, Kind::descending};
 
@@ -268,6 +289,7 @@ RC_GTEST_PROP(SelectRows, IsAStableSort, ()) {
   const auto k = *rc::gen::inRange<std::size_t>(1, columns + 1);
   const auto layout = *rc::gen::inRange(0, Matrix::kLayouts);
   const Asked asked = asked_by(*rc::gen::inRange<std::uint64_t>(0, 16), k);
+  const TargetScope scope(*rc::gen::elementOf(targets_of_build()));
   std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
   std::vector<std::vector<std::uint64_t>> matrix;
   for (std::size_t r = 0; r < rows; ++r) matrix.push_back(row_of(element, columns, kind, random));
@@ -289,6 +311,8 @@ TEST(SelectRows, SizesAroundEachBoundary) {
         const std::size_t k = std::clamp<std::size_t>(ks[turn / 3 % std::size(ks)], 1, columns);
         std::vector<std::vector<std::uint64_t>> rows;
         for (std::size_t r = 0; r < 3; ++r) rows.push_back(row_of(element, columns, kind, random));
+        const std::vector<std::int64_t> targets = targets_of_build();
+        const TargetScope scope(targets[random() % targets.size()]);
         expect_selection(element, rows, asked_by(random(), k), static_cast<int>(turn % Matrix::kLayouts));
         ++turn;
         if (HasFatalFailure()) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <hwy/contrib/sort/vqsort.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +52,9 @@ void sort_serially(Scratch<Rank>& ranks, const hwy::Sorter& sorter) {
     sorter(ranks.data(), ranks.size(), hwy::SortAscending());
   } else {
     constexpr std::size_t kFew = 32;  // an insertion sort takes no longer
-    if (ranks.size() <= kFew) return std::sort(ranks.begin(), ranks.end());
+    // Highway has no sort of 128 bits without vectors.
+    const bool has_vectors = (hwy::SupportedTargets() & ~std::int64_t{HWY_SCALAR | HWY_EMU128}) != 0;
+    if (ranks.size() <= kFew || !has_vectors) return std::sort(ranks.begin(), ranks.end());
     static_assert(sizeof(Rank) == sizeof(hwy::uint128_t) && alignof(Rank) == alignof(hwy::uint128_t));
     sorter(reinterpret_cast<hwy::uint128_t*>(ranks.data()), ranks.size(), hwy::SortAscending());
   }

@@ -58,7 +58,7 @@ template void sort_keys(const std::uint32_t*, std::uint32_t*, std::size_t, Devic
 template void sort_keys(const std::uint64_t*, std::uint64_t*, std::size_t, DeviceContext&, int);
 template void sort_keys(const Uint128*, Uint128*, std::size_t, DeviceContext&, int);
 
-#define SKYRANK_INSTANTIATE(Key, Value)                                                                \
+#define SKYRANK_INSTANTIATE(Key, Value)                                                               \
   template void sort_pairs(const Key*, Key*, const Value*, Value*, std::size_t, DeviceContext&, int); \
   template void sort_pairs(void*, std::size_t&, const Key*, Key*, const Value*, Value*, std::size_t, cudaStream_t, int);
 SKYRANK_INSTANTIATE(std::uint32_t, std::uint32_t)

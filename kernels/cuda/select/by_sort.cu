@@ -38,14 +38,14 @@ __global__ void __launch_bounds__(kMapThreads) make_keys(SomeRows<Stored> from, 
 }
 
 template <class Key, class Place>
-__global__ void __launch_bounds__(kMapThreads) make_rows(std::size_t n, std::size_t columns, const Place* places, Key* rows) {
+__global__ void __launch_bounds__(kMapThreads)
+    make_rows(std::size_t n, std::size_t columns, const Place* places, Key* rows) {
   for_all(n, [&](std::size_t i) { rows[i] = static_cast<Key>(static_cast<std::size_t>(places[i]) / columns); });
 }
 
 template <class Stored, class Place>
-__global__ void __launch_bounds__(kMapThreads)
-    write_selected(SomeRows<Stored> from, std::size_t k, const Place* places, Stored* values, Positions positions,
-                   std::size_t first) {
+__global__ void __launch_bounds__(kMapThreads) write_selected(SomeRows<Stored> from, std::size_t k, const Place* places,
+                                                              Stored* values, Positions positions, std::size_t first) {
   for_all(from.rows * k, [&](std::size_t i) {
     const auto place = static_cast<std::size_t>(places[i / k * from.columns + i % k]);
     values[i] = from.numbers.stored[from.place_of(place)];
@@ -62,7 +62,8 @@ struct SortArrays {
   std::size_t temporary_bytes = 0;
 
   SortArrays(std::size_t n, Workspace& workspace)
-      : keys{workspace.take<Key>(n), workspace.take<Key>(n)}, places{workspace.take<Place>(n), workspace.take<Place>(n)} {
+      : keys{workspace.take<Key>(n), workspace.take<Key>(n)},
+        places{workspace.take<Place>(n), workspace.take<Place>(n)} {
     sort(n, 8 * sizeof(Key), nullptr);
     temporary = workspace.take<std::byte>(temporary_bytes);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/common/select.hpp"
+#include "kernels/common/select/problem.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/select/workspace.hpp"
 

@@ -64,10 +64,10 @@ void least_of_rows(const RowParts<typename N::Stored>& rows, const KeyOrder<type
   }
 }
 
-#define SKYRANK_INSTANTIATE(...)                                                                              \
-  template void least_of_rows<__VA_ARGS__>(const RowParts<__VA_ARGS__::Stored>&,                             \
-                                           const KeyOrder<__VA_ARGS__::Key>&, std::size_t, const Positions&, \
-                                           const Selected<__VA_ARGS__::Stored>&, const DeviceStream&);
+#define SKYRANK_INSTANTIATE(...)                                                                                    \
+  template void least_of_rows<__VA_ARGS__>(const RowParts<__VA_ARGS__::Stored>&, const KeyOrder<__VA_ARGS__::Key>&, \
+                                           std::size_t, const Positions&, const Selected<__VA_ARGS__::Stored>&,     \
+                                           const DeviceStream&);
 SKYRANK_FOR_ALL_NUMBERS(SKYRANK_INSTANTIATE)
 #undef SKYRANK_INSTANTIATE
 

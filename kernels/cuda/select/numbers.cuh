@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/common/host_device.hpp"
-#include "kernels/common/select.hpp"
+#include "kernels/common/select/problem.hpp"
 #include "kernels/cuda/topk/block/element.cuh"
 
 namespace skyrank::kernels::cuda::select {
@@ -88,7 +88,7 @@ struct Numbers {
 }  // namespace skyrank::kernels::cuda::select
 
 /// Calls INSTANTIATE(Numbers<...>), of variable arguments, for all kinds of numbers.
-#define SKYRANK_FOR_ALL_NUMBERS(INSTANTIATE)           \
+#define SKYRANK_FOR_ALL_NUMBERS(INSTANTIATE)         \
   INSTANTIATE(Numbers<std::uint8_t, Float::none>)    \
   INSTANTIATE(Numbers<std::uint16_t, Float::none>)   \
   INSTANTIATE(Numbers<std::uint32_t, Float::none>)   \

@@ -19,7 +19,8 @@
 // below the k-th least of these are k or more, as k groups have one; where the best are in no order they are hardly
 // more, as most of them have a group of their own. Only the groups whose least key is within this bound are read again,
 // and what is within it is kept and put in order. Where it is more than there is room for, as of sorted numbers, whose
-// words have neighbours, the bound is searched for among the keys of those groups, and of equal keys by their positions.
+// words have neighbours, the bound is searched for among the keys of those groups, and of equal keys by their
+// positions.
 //
 // Example: 1,000,000 floats, k = 10, a block with 2,048 groups of 122 words: about ten groups, 1,220 words, are read
 // again.
@@ -27,7 +28,8 @@
 // Floor: one read of the row.
 namespace skyrank::kernels::cuda::select {
 
-/// Values among which a bound is searched: fewer than k, `below`, are below `low`, and `within` >= k at or below `high`.
+/// Values among which a bound is searched: fewer than k, `below`, are below `low`, and `within` >= k at or below
+/// `high`.
 template <class T>
 struct SearchRange {
   T low;
@@ -36,8 +38,8 @@ struct SearchRange {
   unsigned below = 0;
 
   /// Narrows the range until at most `most` are within it, or all that are have one value. `count` returns how many are
-  /// at or below a guess. Guesses are interpolated and halved by turns, so that even data take few and no data more than
-  /// twice as many as a value has bits.
+  /// at or below a guess. Guesses are interpolated and halved by turns, so that even data take few and no data more
+  /// than twice as many as a value has bits.
   template <class Count>
   __device__ void search(unsigned k, unsigned most, Count count) {
     const unsigned aim = k + (most - k) / 2;
@@ -118,7 +120,7 @@ class RowSelection {
   using Range = SearchRange<Key>;
   static constexpr Key kMaxKey = static_cast<Key>(~Key{0});
   static constexpr unsigned kWidth = sizeof(uint4) / sizeof(Stored);  ///< numbers of a word
-  static constexpr unsigned kStep = kThreads * kGroups;  ///< words of which each group has one
+  static constexpr unsigned kStep = kThreads * kGroups;               ///< words of which each group has one
 
   __device__ const uint4* word_at(unsigned word) const {
     const auto address = reinterpret_cast<std::uintptr_t>(numbers_.stored) - lead_ * sizeof(Stored);
@@ -248,9 +250,8 @@ class RowSelection {
       if (k <= kMaxSortedLanes && groups >= kLanes) return {.low = low, .high = least_of_lanes(k), .within = k};
     }
     Range range{.low = low, .high = static_cast<Key>(~threads_.least(high_complement)), .within = groups};
-    range.search(k, most_groups(k), [&](Key guess) {
-      return threads_.sum(static_cast<unsigned>(__popc(groups_within(guess))));
-    });
+    range.search(k, most_groups(k),
+                 [&](Key guess) { return threads_.sum(static_cast<unsigned>(__popc(groups_within(guess)))); });
     // A group may have several keys below what few groups are below.
     return {.low = low, .high = range.high, .within = range.within};
   }
@@ -267,7 +268,8 @@ class RowSelection {
   }
 
   /// Returns the number of groups within the bound that are few enough: a tighter one takes more guesses, a wider one
-  /// keeps more to be put in order. Of sorted numbers all of a word are within it, for which there is room if k is small.
+  /// keeps more to be put in order. Of sorted numbers all of a word are within it, for which there is room if k is
+  /// small.
   __device__ static unsigned most_groups(unsigned k) {
     const unsigned few = k + k / 16 + 2;
     return max(few, min(k + k / 4 + (kIsWarp ? 8 : 64), kRoom / kWidth));
@@ -306,8 +308,7 @@ class RowSelection {
       if (count <= 2 * kLanes) return sort<2>(count, put_position);
       sort<Shape::kItems>(count, put_position);
     } else {
-      const topk::KeptRange<Key> known{
-          .knot = range.low, .greatest = range.high, .rows = size_, .tied_rows = last + 1};
+      const topk::KeptRange<Key> known{.knot = range.low, .greatest = range.high, .rows = size_, .tied_rows = last + 1};
       Order::order(shared_.kept, count, k, known, shared_.order, put_position);
     }
   }

@@ -16,10 +16,10 @@
 #include "kernels/cuda/select/workspace.hpp"
 
 // Rows are divided into parts, so that a few long ones fill the device as many short ones do. The k best of each part
-// are the rows of a smaller matrix, from which the same kernels select again, until a row is one part. Parts follow each
-// other in the order of columns and leave equal numbers in that order, so ties go to the lowest column at each level.
-// Example: 1 row of 10^6 columns, k = 10: 122 parts of 8,196 or 8,197 columns leave a row of 1,220, whose 1 part leaves
-// the answer.
+// are the rows of a smaller matrix, from which the same kernels select again, until a row is one part. Parts follow
+// each other in the order of columns and leave equal numbers in that order, so ties go to the lowest column at each
+// level. Example: 1 row of 10^6 columns, k = 10: 122 parts of 8,196 or 8,197 columns leave a row of 1,220, whose 1 part
+// leaves the answer.
 namespace skyrank::kernels::cuda {
 namespace select {
 namespace {
@@ -31,8 +31,8 @@ __global__ void __launch_bounds__(kMapThreads)
   for_all(rows * columns, [&](std::size_t i) {
     const std::size_t row = by_column ? i % rows : i / columns;
     const std::size_t column = by_column ? i / rows : i % columns;
-    const char* const from = values + static_cast<std::int64_t>(row) * row_stride +
-                             static_cast<std::int64_t>(column) * column_stride;
+    const char* const from =
+        values + static_cast<std::int64_t>(row) * row_stride + static_cast<std::int64_t>(column) * column_stride;
     packed[row * columns + column] = *reinterpret_cast<const Stored*>(from);
   });
 }
@@ -57,8 +57,9 @@ SelectProblem packed(const SelectProblem& problem, Workspace& workspace, const D
   if (workspace.counts()) return same;
   // Neighbouring threads read neighbours.
   const bool by_column = std::abs(problem.column_stride) > std::abs(problem.row_stride);
-  launch("pack", pack<Stored>, few_each(rows * columns, device), device.stream, static_cast<const char*>(problem.values),
-         rows, columns, problem.row_stride, problem.column_stride, by_column, copy);
+  launch("pack", pack<Stored>, few_each(rows * columns, device), device.stream,
+         static_cast<const char*>(problem.values), rows, columns, problem.row_stride, problem.column_stride, by_column,
+         copy);
   return same;
 }
 
@@ -82,7 +83,8 @@ void select_by_parts(const SelectProblem& problem, Workspace& workspace, const D
       const std::size_t size = rows.count() * k;
       selected.values = workspace.take<Stored>(size);
       selected.columns.wide = wide;
-      selected.columns.data = wide ? static_cast<void*>(workspace.take<std::int64_t>(size)) : workspace.take<std::int32_t>(size);
+      selected.columns.data =
+          wide ? static_cast<void*>(workspace.take<std::int64_t>(size)) : workspace.take<std::int32_t>(size);
     }
     if (!workspace.counts()) least_of_rows<N>(rows, order, k, before, selected, device);
     before = selected.columns;
@@ -132,8 +134,9 @@ std::size_t select_workspace_bytes(const SelectProblem& problem) {
 void select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream) {
   const std::size_t needed = select_workspace_bytes(problem);
   if (workspace_bytes < needed) {
-    throw Failure("select_rows", "it needs a workspace of " + std::to_string(needed) + " bytes and has one of " +
-                                     std::to_string(workspace_bytes),
+    throw Failure("select_rows",
+                  "it needs a workspace of " + std::to_string(needed) + " bytes and has one of " +
+                      std::to_string(workspace_bytes),
                   __FILE__, __LINE__);
   }
   // Without a need for memory there may be none, which must not count as asking for the need.

@@ -13,12 +13,14 @@
 
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/select/select.hpp"
+#include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
 
 // Selection from the rows of a matrix, against a stable sort of each row on the host.
 namespace skyrank::kernels::tests {
 namespace {
 
+using SelectRowsOnGpu = skyrank::gpu_testing::GpuTest;
 using Type = kernels::Element;
 
 constexpr Type kTypes[] = {Type::int8,   Type::int16,  Type::int32,   Type::int64,    Type::uint8,   Type::uint16,
@@ -59,7 +61,8 @@ bool comes_before(Type type, std::uint64_t a, std::uint64_t b, bool largest, boo
   if (is_float(type)) {
     const double x = float_of(type, a);
     const double y = float_of(type, b);
-    if (std::isnan(x) || std::isnan(y)) return nan_first ? std::isnan(x) && !std::isnan(y) : !std::isnan(x) && std::isnan(y);
+    if (std::isnan(x) || std::isnan(y))
+      return nan_first ? std::isnan(x) && !std::isnan(y) : !std::isnan(x) && std::isnan(y);
     return largest ? x > y : x < y;
   }
   if (is_signed(type)) {
@@ -168,20 +171,21 @@ Matrix random_matrix(Type type, std::size_t rows, std::size_t columns, unsigned 
   return matrix;
 }
 
-TEST(SelectRows, EveryType) {
+TEST_F(SelectRowsOnGpu, EveryType) {
   unsigned seed = 0;
   for (const Type type : kTypes) {
     for (const bool largest : {false, true}) {
       for (const std::size_t columns : {1, 37, 300, 5000}) {
         const Matrix matrix = random_matrix(type, 3, columns, ++seed);
-        expect_selected(matrix, {.k = std::min<std::size_t>(columns, 40), .largest = largest, .nan_first = seed % 2 == 0});
+        expect_selected(matrix,
+                        {.k = std::min<std::size_t>(columns, 40), .largest = largest, .nan_first = seed % 2 == 0});
         expect_selected(matrix, {.k = 1, .largest = largest, .wide = false});
       }
     }
   }
 }
 
-TEST(SelectRows, FewDistinctNumbers) {
+TEST_F(SelectRowsOnGpu, FewDistinctNumbers) {
   unsigned seed = 100;
   for (const Type type : kTypes) {
     for (const std::uint64_t distinct : {1, 3, 40}) {
@@ -192,7 +196,7 @@ TEST(SelectRows, FewDistinctNumbers) {
 }
 
 // Rows that are divided into parts, of which some are one longer than others, over two and three levels.
-TEST(SelectRows, DividedRows) {
+TEST_F(SelectRowsOnGpu, DividedRows) {
   for (const Type type : {Type::float32, Type::bfloat16, Type::int8, Type::int64}) {
     const Matrix one = random_matrix(type, 1, 70'001, 5);
     for (const std::size_t k : {1, 32, 1000}) expect_selected(one, {.k = k, .largest = true, .wide = false});
@@ -201,7 +205,7 @@ TEST(SelectRows, DividedRows) {
   }
 }
 
-TEST(SelectRows, MoreThanABlockSelects) {
+TEST_F(SelectRowsOnGpu, MoreThanABlockSelects) {
   for (const Type type : {Type::float32, Type::float16, Type::uint8, Type::float64}) {
     for (const std::size_t columns : {2500, 10'000}) {
       const Matrix matrix = random_matrix(type, 3, columns, 7);
@@ -214,7 +218,7 @@ TEST(SelectRows, MoreThanABlockSelects) {
 }
 
 // Sorted either way, and each number better than those before it but for a few.
-TEST(SelectRows, SortedRows) {
+TEST_F(SelectRowsOnGpu, SortedRows) {
   for (const std::size_t columns : {1000, 20'000, 70'000}) {
     Matrix matrix{Type::int32, 2, columns, std::vector<std::byte>(2 * columns * 4)};
     for (std::size_t i = 0; i < 2 * columns; ++i) {
@@ -228,7 +232,7 @@ TEST(SelectRows, SortedRows) {
 }
 
 // Neighbours that are all among the best, as the parts of a row leave them: ascending runs of several lengths.
-TEST(SelectRows, AscendingRuns) {
+TEST_F(SelectRowsOnGpu, AscendingRuns) {
   std::mt19937 engine(3);
   for (const std::size_t columns : {2048, 16'384, 65'536}) {
     for (const std::size_t run : {16, 700, 2048}) {
@@ -245,7 +249,7 @@ TEST(SelectRows, AscendingRuns) {
   }
 }
 
-TEST(SelectRows, StridesAndOffsets) {
+TEST_F(SelectRowsOnGpu, StridesAndOffsets) {
   for (const Type type : {Type::uint8, Type::float16, Type::float32, Type::float64}) {
     const Matrix matrix = random_matrix(type, 3, 6000, 9);
     expect_selected(matrix, {.k = 50}, {.gap = 3, .lead = 1});
@@ -255,7 +259,34 @@ TEST(SelectRows, StridesAndOffsets) {
   }
 }
 
-TEST(SelectRows, RefusesASmallWorkspace) {
+// Shapes, types and values of every kind; on the emulator fewer, as it takes a thousand times as long.
+TEST_F(SelectRowsOnGpu, RandomCalls) {
+#ifdef SKYRANK_EMULATED
+  constexpr int kCalls = 60;
+  constexpr double kMaxLogColumns = 14;
+#else
+  constexpr int kCalls = 4000;
+  constexpr double kMaxLogColumns = 17;
+#endif
+  std::mt19937 engine(11);
+  const auto up_to = [&](double log) {
+    return static_cast<std::size_t>(std::exp2(std::uniform_real_distribution<>(0, log)(engine)));
+  };
+  for (int call = 0; call < kCalls && !HasFatalFailure(); ++call) {
+    const std::size_t columns = up_to(kMaxLogColumns);
+    const std::size_t rows =
+        std::min<std::size_t>(up_to(8), std::max<std::size_t>(1, (std::size_t{1} << 17) / columns));
+    const Type type = kTypes[engine() % std::size(kTypes)];
+    const std::uint64_t distinct = engine() % 3 == 0 ? 1 + engine() % 50 : 0;
+    const std::size_t k = std::min(up_to(engine() % 4 == 0 ? 14 : 8), columns);
+    SCOPED_TRACE(call);
+    expect_selected(random_matrix(type, rows, columns, static_cast<unsigned>(call), distinct),
+                    {.k = k, .largest = engine() % 2 == 0, .nan_first = engine() % 2 == 0, .wide = engine() % 2 == 0},
+                    {.column = engine() % 8 == 0 ? 2U : 1U, .gap = engine() % 3, .lead = engine() % 5});
+  }
+}
+
+TEST_F(SelectRowsOnGpu, RefusesASmallWorkspace) {
   const SelectProblem problem{.rows = 1, .columns = 100'000, .row_stride = 400'000, .column_stride = 4, .k = 5};
   EXPECT_GT(cuda::select_workspace_bytes(problem), 0U);
   EXPECT_THROW(cuda::select_rows(problem, nullptr, 0, nullptr), cuda::Failure);

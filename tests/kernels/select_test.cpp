@@ -22,6 +22,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/common/select/problem.hpp"
 #include "kernels/cpu/threads.hpp"
+#include "kernels/cpu/topk/sample.hpp"
 
 // Tests selection in rows against a stable sort of what the elements stand for.
 namespace skyrank::kernels {
@@ -251,8 +252,10 @@ class TargetScope {
   TargetScope& operator=(const TargetScope&) = delete;
 };
 
-enum class Kind : std::uint8_t { random, special, few, equal, ascending, descending };
-constexpr Kind kKinds[] = {Kind::random, Kind::special, Kind::few, Kind::equal, Kind::ascending, Kind::descending};
+/// Rows: of any bits, of special ones, of three values, of one; mostly zeros, or NaN; sorted.
+enum class Kind : std::uint8_t { random, special, few, equal, zeros, nans, ascending, descending };
+constexpr Kind kKinds[] = {Kind::random, Kind::special, Kind::few,       Kind::equal,
+                           Kind::zeros,  Kind::nans,    Kind::ascending, Kind::descending};
 
 std::vector<std::uint64_t> row_of(Element element, std::size_t columns, Kind kind, std::mt19937_64& random) {
   const int width = 8 * static_cast<int>(bytes_of(element));
@@ -260,11 +263,15 @@ std::vector<std::uint64_t> row_of(Element element, std::size_t columns, Kind kin
   const std::vector<std::uint64_t> special = special_bits(element);
   const std::uint64_t other = random() & mask;
   std::vector<std::uint64_t> row(columns);
+  const std::uint64_t sign = std::uint64_t{1} << (width - 1);
   for (std::uint64_t& bits : row) {
     bits = random() & mask;
+    const bool is_most = random() % 16 != 0;
     if (kind == Kind::special) bits = special[bits % special.size()];
     if (kind == Kind::few) bits = bits % 3 == 0 ? other : special[bits % 2];
     if (kind == Kind::equal) bits = other;
+    if (kind == Kind::zeros && is_most) bits &= sign;
+    if (kind == Kind::nans && is_most) bits |= sign - 1 - (sign >> 7);  // of floats: all bits of the exponent are set
   }
   if (kind == Kind::ascending || kind == Kind::descending) {
     std::sort(row.begin(), row.end(), [&](std::uint64_t a, std::uint64_t b) {
@@ -337,19 +344,23 @@ TEST(SelectRows, PartsOfARow) {
   }
 }
 
-/// A sample may show a row's best elements too often, or not at all.
-TEST(SelectRows, GuessesThatMiss) {
+/// The best elements are where samples are taken, and nowhere else: too few of them are up to the limit that these
+/// tell.
+TEST(SelectRows, SamplesThatMislead) {
+  constexpr std::size_t kBlock = 64;
+  constexpr std::size_t kBlocks = 128;
   std::mt19937_64 random(3);
-  constexpr std::size_t kColumns = 200000;
-  for (const std::size_t k : {1, 50, 3000}) {
-    // The best elements, where samples are taken or not, and the others all worse.
-    for (const bool first : {true, false}) {
-      std::vector<std::uint64_t> row(kColumns);
-      for (std::uint64_t& bits : row) bits = 0x40000000 + random() % 1000;
-      for (std::size_t i = 0; i < k - k / 2; ++i) row[first ? i : kColumns - 1 - i] = random() % 100;
-      expect_selection(Element::float32, {row}, {k, false, false, true, true}, 0);
-      expect_selection(Element::int32, {row}, {k, false, false, true, true}, 0);
-      expect_selection(Element::int32, {row}, {k, true, false, true, true}, 0);
+  const Asked asked{3000, false, false, true, true};
+  for (const std::size_t columns : {100'000, 200'000}) {
+    std::vector<std::uint64_t> row(columns);
+    for (std::uint64_t& bits : row) bits = 0x40000000 + random() % 100'000;
+    for (std::size_t block = 0; block < kBlocks; ++block) {
+      const std::size_t first = topk::sampled_position(block, kBlocks, columns / kBlock) * kBlock;
+      for (std::size_t i = first; i < first + kBlock; ++i) row[i] = random() % 100'000;
+    }
+    for (const int layout : {0, 3}) {
+      expect_selection(Element::float32, {row}, asked, layout);
+      expect_selection(Element::int32, {row}, asked, layout);
       if (HasFatalFailure()) return;
     }
   }

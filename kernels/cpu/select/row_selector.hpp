@@ -1,7 +1,6 @@
 #pragma once
 
 #include <hwy/contrib/sort/vqsort.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,14 +46,12 @@ void rank_all(const Order<Word, kFloat>& order, const Word* words, std::size_t c
 /// Sorts ranks, on one thread.
 template <class Rank>
 void sort_serially(Scratch<Rank>& ranks, const hwy::Sorter& sorter) {
+  if (ranks.size() <= kMostSortedByCounting) return sort_by_counting(ranks.data(), ranks.size());
   if constexpr (std::is_same_v<Rank, std::uint64_t>) {
-    if (ranks.size() <= kMostSortedByCounting) return sort_by_counting(ranks.data(), ranks.size());
     sorter(ranks.data(), ranks.size(), hwy::SortAscending());
   } else {
-    constexpr std::size_t kFew = 32;  // an insertion sort takes no longer
     // Highway has no sort of 128 bits without vectors.
-    const bool has_vectors = (hwy::SupportedTargets() & ~std::int64_t{HWY_SCALAR | HWY_EMU128}) != 0;
-    if (ranks.size() <= kFew || !has_vectors) return std::sort(ranks.begin(), ranks.end());
+    if (!has_vectors()) return std::sort(ranks.begin(), ranks.end());
     static_assert(sizeof(Rank) == sizeof(hwy::uint128_t) && alignof(Rank) == alignof(hwy::uint128_t));
     sorter(reinterpret_cast<hwy::uint128_t*>(ranks.data()), ranks.size(), hwy::SortAscending());
   }

@@ -199,6 +199,32 @@ void sort_few(std::uint64_t* numbers, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) numbers[count_below(unsorted.data(), padded, unsorted[i])] = unsorted[i];
 }
 
+bool has_vectors_here() { return HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128; }
+
+void sort_few_wide(topk::uint128* numbers, std::size_t count) {
+  const hn::ScalableTag<std::uint64_t> tag;
+  const std::size_t padded = (count + hn::Lanes(tag) - 1) / hn::Lanes(tag) * hn::Lanes(tag);
+  std::array<topk::uint128, kMostSortedByCounting> unsorted;
+  std::array<std::uint64_t, kMostSortedByCounting> upper;
+  std::array<std::uint64_t, kMostSortedByCounting> lower;
+  std::copy(numbers, numbers + count, unsorted.begin());
+  for (std::size_t i = 0; i < padded; ++i) {
+    upper[i] = i < count ? static_cast<std::uint64_t>(unsorted[i] >> 64) : ~std::uint64_t{0};
+    lower[i] = i < count ? static_cast<std::uint64_t>(unsorted[i]) : ~std::uint64_t{0};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto uppers = hn::Set(tag, upper[i]);
+    const auto lowers = hn::Set(tag, lower[i]);
+    std::size_t below = 0;
+    for (std::size_t j = 0; j < padded; j += hn::Lanes(tag)) {
+      const auto others = hn::LoadU(tag, upper.data() + j);
+      const auto decides = hn::And(hn::Eq(uppers, others), hn::Gt(lowers, hn::LoadU(tag, lower.data() + j)));
+      below += hn::CountTrue(tag, hn::Or(hn::Gt(uppers, others), decides));
+    }
+    numbers[below] = unsorted[i];
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace skyrank::kernels::select
 HWY_AFTER_NAMESPACE();
@@ -242,6 +268,8 @@ HWY_EXPORT(fill16_floats);
 HWY_EXPORT(fill32);
 HWY_EXPORT(fill32_floats);
 HWY_EXPORT(sort_few);
+HWY_EXPORT(sort_few_wide);
+HWY_EXPORT(has_vectors_here);
 
 void lower_minima(const std::uint8_t* words, std::size_t count, bool floats, Distance<std::uint8_t> distance,
                   std::uint8_t* minima) {
@@ -292,6 +320,11 @@ void fill_ranks(const Order<std::uint32_t, true>& order, const std::uint32_t* wo
   HWY_DYNAMIC_DISPATCH(fill32_floats)(order, words, count, position, ranks);
 }
 void sort_by_counting(std::uint64_t* numbers, std::size_t count) { HWY_DYNAMIC_DISPATCH(sort_few)(numbers, count); }
+void sort_by_counting(topk::uint128* numbers, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(sort_few_wide)(numbers, count);
+}
+
+bool has_vectors() { return HWY_DYNAMIC_DISPATCH(has_vectors_here)(); }
 
 }  // namespace skyrank::kernels::select
 #endif

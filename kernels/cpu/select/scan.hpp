@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/select/order.hpp"
+#include "kernels/cpu/topk/ranks.hpp"
 
 namespace skyrank::kernels::select {
 
@@ -55,5 +56,9 @@ inline constexpr std::size_t kMostSortedByCounting = 64;
 
 /// Sorts at most kMostSortedByCounting distinct numbers: each goes to the place that as many smaller ones leave it.
 void sort_by_counting(std::uint64_t* numbers, std::size_t count);
+void sort_by_counting(topk::uint128* numbers, std::size_t count);
+
+/// Returns true if the processor has vectors, or tests let it have them.
+bool has_vectors();
 
 }  // namespace skyrank::kernels::select

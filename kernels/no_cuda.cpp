@@ -7,6 +7,7 @@
 #include "kernels/cuda/groups/partition_rows.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
+#include "kernels/cuda/select/select.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 #include "kernels/cuda/skyline/team.hpp"
@@ -55,6 +56,14 @@ std::shared_ptr<void> copy_borrowed(const BorrowedValues& /*values*/) { return n
 void fetch_borrowed(void* /*target*/, const BorrowedValues& /*values*/) {}
 void fetch_borrowed(void* /*target*/, const BorrowedValues& /*values*/, std::span<const RowId> /*places*/) {}
 void finish_reading(int /*ordinal*/) noexcept {}
+
+std::size_t select_workspace_bytes(const SelectProblem& /*problem*/) {
+  throw Failure("select_k", find_devices().reason, __FILE__, __LINE__);
+}
+void select_rows(const SelectProblem& /*problem*/, void* /*workspace*/, std::size_t /*workspace_bytes*/,
+                 void* /*stream*/) {
+  throw Failure("select_k", find_devices().reason, __FILE__, __LINE__);
+}
 
 namespace skyline {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a GoogleTest source of the C++ blocks in engine/docs/api.md, so that a test compiles and runs each of them.
+"""Makes a GoogleTest source of the C++ blocks in a page of engine/docs, so that a test compiles and runs each of them.
 
 usage: api_guide.py PAGE OUTPUT
 """
@@ -11,6 +11,7 @@ HEADER = '''// Made by tests/engine/api_guide.py. Do not edit.
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ Table example_hotels() {
 }
 '''
 TEST = '''
-TEST(ApiGuide, Line{line}) {{
+TEST({suite}, Line{line}) {{
   [[maybe_unused]] const Table hotels = example_hotels();
 #line {first} "{page}"
 {code}}}
@@ -60,7 +61,8 @@ def main():
     blocks = list(cpp_blocks(pathlib.Path(page).read_text(encoding="utf-8")))
     if not blocks:
         raise SystemExit(f"{page}: there is no ```cpp block")
-    tests = [TEST.format(line=line, first=line + 1, page=page, code=code) for line, code in blocks]
+    suite = pathlib.Path(page).stem.capitalize() + "Guide"
+    tests = [TEST.format(suite=suite, line=line, first=line + 1, page=page, code=code) for line, code in blocks]
     pathlib.Path(output).write_text(HEADER + "".join(tests) + FOOTER, encoding="utf-8")
 
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -72,6 +73,21 @@ TEST(Boundary, ViewsMatrices) {
   const Eigen::MatrixXd matrix = Eigen::MatrixXd::Identity(3, 2);
   EXPECT_EQ(Engine().run(Query::from("m").rank_by({high("c1")}).limit(1), view_matrix(matrix)).rows,
             std::vector<RowId>{1});
+}
+
+TEST(Boundary, SelectsInArrays) {
+  const std::vector<float> row = {3, 1, 2};
+  float value = 0;
+  std::int64_t position = 0;
+  MatrixView matrix;
+  matrix.values = row.data();
+  matrix.rows = 1;
+  matrix.columns = 3;
+  matrix.column_stride = sizeof(float);
+  select_k(matrix, 1, {&value, &position});
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(position, 1);
+  expect_thrown<DataError>([&] { select_k(matrix, 4, {&value, &position}); });
 }
 
 TEST(Boundary, PassesTablesThroughArrow) {

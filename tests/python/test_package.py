@@ -75,7 +75,7 @@ def test_everything_public_has_a_docstring():
     assert [name for name in missing if not name.endswith(("_core", "_core_data"))] == []
 
 
-def test_code_in_docstrings_and_on_the_page():
+def test_code_in_docstrings_and_on_the_pages():
     import numpy
 
     names = {name: getattr(skyrank, name) for name in skyrank.__all__} | {"numpy": numpy, "skyrank": skyrank}
@@ -83,8 +83,9 @@ def test_code_in_docstrings_and_on_the_page():
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "skyrank"]
     finder = doctest.DocTestFinder(recurse=True)
     tests = [test for module in modules for test in finder.find(module, extraglobs=names) if test.examples]
-    page = ROOT / "engine/docs/python.md"
-    tests.append(doctest.DocTestParser().get_doctest(page.read_text(), names, "python.md", str(page), 0))
+    for name in ("python.md", "select.md"):
+        page = ROOT / "engine/docs" / name
+        tests.append(doctest.DocTestParser().get_doctest(page.read_text(), names, name, str(page), 0))
     for test in tests:
         test.globs = dict(names)
         runner.run(test)

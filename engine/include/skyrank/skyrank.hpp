@@ -16,6 +16,7 @@
 #include <skyrank/preference.hpp>
 #include <skyrank/query.hpp>
 #include <skyrank/registry.hpp>
+#include <skyrank/select.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 #include <skyrank/table_spec.hpp>

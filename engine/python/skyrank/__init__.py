@@ -6,7 +6,8 @@
 array([0, 1])
 
 `skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
-says what data may be. `plot` draws a skyline; `skyrank.dask` and `skyrank.spark` ask clusters. Answers are exact, and the same row for row on every path.
+says what data may be. `plot` draws a skyline; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
+elements of arrays, and `skyrank.torch.topk` those of tensors. Answers are exact, and the same row for row on every path.
 """
 
 from . import _core
@@ -43,6 +44,7 @@ from ._preferences import (
 )
 from ._query import Query
 from ._result import Result
+from ._select import Selected, select_k
 
 __version__ = _core.version()
 
@@ -62,6 +64,7 @@ __all__ = [
     "QueryError",
     "ResourceError",
     "Result",
+    "Selected",
     "SkyRankWarning",
     "Table",
     "TimeoutError",
@@ -85,6 +88,7 @@ __all__ = [
     "prior",
     "query",
     "rank",
+    "select_k",
     "skyline",
     "sql",
     "sum",

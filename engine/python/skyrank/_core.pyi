@@ -84,6 +84,68 @@ def table_of_tensor(capsule: object, names: list[str], stream: int | None) -> Ta
 def small_ranks(array: object) -> Any: ...
 def small_skyline(array: object) -> Result | None: ...
 
+class TensorView:
+    def shape(self) -> tuple[int, ...]: ...
+    def type(self) -> str: ...
+
+def view_of_tensor(tensor: object) -> TensorView | None: ...
+def select_k_in_view(
+    view: TensorView,
+    type: str,
+    axis: int,
+    k: int,
+    values: object,
+    positions: object,
+    largest: bool,
+    sorted: bool,
+    nan_first: bool,
+) -> None: ...
+def select_k_at(
+    address: int,
+    type: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    axis: int,
+    k: int,
+    values: int,
+    positions: int,
+    wide: bool,
+    largest: bool,
+    sorted: bool,
+    nan_first: bool,
+) -> None: ...
+def select_k_workspace(
+    type: str,
+    rows: int,
+    columns: int,
+    row_stride: int,
+    column_stride: int,
+    k: int,
+    wide: bool,
+    largest: bool,
+    sorted: bool,
+    nan_first: bool,
+) -> int: ...
+def select_k_on_device(
+    address: int,
+    type: str,
+    rows: int,
+    columns: int,
+    row_stride: int,
+    column_stride: int,
+    k: int,
+    values: int,
+    positions: int,
+    wide: bool,
+    largest: bool,
+    sorted: bool,
+    nan_first: bool,
+    workspace: int,
+    workspace_bytes: int,
+    stream: int,
+) -> None: ...
+def bfloat16_tensor(words: object) -> object: ...
+
 class Source:
     def __len__(self) -> int: ...
     def units(self) -> list[int]: ...

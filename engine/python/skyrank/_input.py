@@ -95,8 +95,8 @@ def _without_index(table: _core.Table) -> _core.Table:
 # ------------------------------------------------------------------------------------------------------------ tensors
 
 # Types of devices in DLPack: CUDA devices and memory that CUDA moves, and memory of the CPU, also of CUDA's allocator.
-_GPUS = (2, 13)
-_HOSTS = (1, 3)
+GPUS = (2, 13)
+HOSTS = (1, 3)
 # The default stream of CUDA, and the versions of tensors that can be read, in DLPack's numbers.
 _DEFAULT_STREAM = 1
 _MAX_VERSION = (1, 1)
@@ -106,7 +106,7 @@ _EXPORT_ERRORS = (AttributeError, BufferError, RuntimeError, TypeError, ValueErr
 
 def _table_of_tensor(data: Any, columns: Sequence[str] | None) -> _core.Table:
     device = _device_type(data, "the tensor")
-    if device not in _GPUS:
+    if device not in GPUS:
         return _table_of_array(_host_array(data, device, "the tensor"), columns)
     table = _core.table_of_tensor(_capsule(data, "the tensor"), list(columns or ()), _DEFAULT_STREAM)
     if columns is not None and len(columns) != len(table.names()):
@@ -118,7 +118,7 @@ def _tensor_column(name: str, values: Any) -> _core.Table:
     """Returns a table of one column over a tensor, on its GPU if it is there."""
     what = f"column '{name}'"
     device = _device_type(values, what)
-    if device not in _GPUS:
+    if device not in GPUS:
         return _core.table_of_columns([_array_column(name, _host_array(values, device, what))], [])
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
@@ -157,7 +157,7 @@ def _host_array(tensor: Any, device: int, what: str) -> Any:
     try:
         return numpy.from_dlpack(tensor)
     except _EXPORT_ERRORS as error:
-        remedy = "" if device in _HOSTS else "; move it to the CPU"
+        remedy = "" if device in HOSTS else "; move it to the CPU"
         raise DataError(f"{what} cannot be read through DLPack: {error}{remedy}") from error
 
 

@@ -10,5 +10,6 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_results(module);
   skyrank::python::bind_engine(module);
   skyrank::python::bind_arrays(module);
+  skyrank::python::bind_select(module);
   module.def("version", &skyrank::version);
 }

@@ -1,0 +1,341 @@
+"""Selection along an axis of arrays: of NumPy, torch and CuPy, and of others that DLPack reads."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import Any, NamedTuple
+
+from . import _core
+from ._errors import DataError, QueryError
+from ._extras import required
+from ._input import GPUS, HOSTS
+
+
+class Selected(NamedTuple):
+    """The elements that `select_k` selects; it unpacks as ``values, positions``.
+
+    Attributes:
+        values: Copies of the elements.
+        positions: Their positions along the axis.
+    """
+
+    values: Any
+    positions: Any
+
+
+class Asked(NamedTuple):
+    """Says what to select. `axis` is an index from 0 on."""
+
+    k: int
+    axis: int
+    largest: bool
+    sorted: bool
+    nan_first: bool
+    wide: bool
+
+    def shape(self, shape: tuple[int, ...]) -> list[int]:
+        """Returns the shape of an answer with its axis at the end."""
+        sizes = list(shape)
+        del sizes[self.axis]
+        sizes.append(self.k)
+        return sizes
+
+
+def select_k(
+    x: Any,
+    k: int,
+    *,
+    largest: bool = False,
+    sorted: bool = True,
+    axis: int = -1,
+    nan: str = "last",
+    positions: str = "int64",
+) -> Selected:
+    """Returns the k smallest elements along an axis of an array, or the k largest, and their positions.
+
+    >>> values, positions = select_k(numpy.array([[3, 1, 2], [5, 5, 4]]), 2)
+    >>> values
+    array([[1, 2],
+           [4, 5]])
+    >>> positions
+    array([[1, 2],
+           [2, 0]])
+
+    The answer is the same on every machine. Equal elements are taken, and sorted, in the order of their positions; -0.0
+    equals 0.0, and one NaN another.
+
+    Args:
+        x: An array of NumPy, torch, CuPy or JAX, or another one with ``__dlpack__`` or ``__array_interface__``, of one or
+            more dimensions and any strides; int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64. It is
+            read where it lies, on the CPU or on a GPU, where the current stream of its library does the work.
+        k: Number of elements, 0 to the size of the axis.
+        largest: Selects the largest instead of the smallest.
+        sorted: Orders them best first; otherwise the same elements come in any order.
+        axis: The axis along which to select.
+        nan: "last": NaN is worse than all numbers, for the smallest and for the largest; "first": better.
+        positions: "int64" or "int32", the type of the positions.
+
+    Returns:
+        Arrays of the library of `x`, on the same device, of its shape but with k in place of the axis's size. They are of
+        NumPy if `x` has nothing but ``__array_interface__``, or ``__dlpack__`` without ``__array_namespace__``.
+
+    Raises:
+        DataError: The array has elements of another type, or fewer than k along the axis.
+        QueryError: The other arguments are not as above.
+        DeviceError: The array is on a GPU, and SkyRank was built without GPU kernels.
+        ResourceError: There is not enough memory, or the array is on a GPU, of neither torch nor CuPy, and torch is missing.
+    """
+    given = (k, largest, sorted, axis, nan, positions)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        return _select_in_torch(torch, x, *given)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(x, numpy.ndarray):
+        return _select_in_numpy(x, *given)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(x, cupy.ndarray):
+        return _select_in_cupy(cupy, x, *given)
+    if hasattr(x, "__dlpack__"):
+        return _select_in_tensor(x, *given)
+    if hasattr(x, "__array_interface__"):
+        import numpy as np
+
+        return _select_in_numpy(np.asarray(x), *given)
+    raise DataError(
+        f"a {type(x).__name__} is no array; what is: arrays of NumPy, torch, CuPy and JAX, and objects with __dlpack__ or "
+        "__array_interface__"
+    )
+
+
+def _asked(dimensions: int, k: Any, largest: Any, sorted: Any, axis: Any, nan: Any, positions: Any) -> Asked:
+    """Returns the arguments in one form; QueryError where they have none."""
+    if type(axis) is not int:
+        axis = _whole(axis, "axis")
+    if dimensions == 0:
+        raise DataError("the array has no dimensions, and so no axis to select along")
+    if not -dimensions <= axis < dimensions:
+        raise QueryError(f"there is no axis {axis}; the array has {dimensions} dimensions")
+    if nan != "last" and nan != "first":
+        raise QueryError(f"`nan` is 'last' or 'first', not {nan!r}")
+    if positions != "int64" and positions != "int32":
+        raise QueryError(f"`positions` is 'int64' or 'int32', not {positions!r}")
+    if type(k) is not int:
+        k = _whole(k, "k")
+    return Asked(k, axis % dimensions, bool(largest), bool(sorted), nan == "first", positions == "int64")
+
+
+def _whole(number: Any, name: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError as error:
+        raise QueryError(f"`{name}` is a whole number, not {number!r}") from error
+
+
+def _check_size(asked: Asked, size: int) -> None:
+    """Raises DataError before memory for more elements than there are is asked for."""
+    if not 0 <= asked.k <= size:
+        raise DataError(f"k is 0 to the number of elements along the axis, which is {size}; it is {asked.k}")
+
+
+def _wrong_type(name: Any) -> DataError:
+    return DataError(
+        f"elements of the type {name} cannot be selected; what can: int8 to int64, uint8 to uint64, float16, bfloat16, "
+        "float32 and float64"
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- host
+
+
+def _select_in_view(view: _core.TensorView, asked: Asked, type: str, values: Any, positions: Any) -> None:
+    """Selects into two arrays whose last axis has the k of each row."""
+    words = (asked.largest, asked.sorted, asked.nan_first)
+    _core.select_k_in_view(view, type, asked.axis, asked.k, values, positions, *words)
+
+
+def _select_in_numpy(x: Any, *given: Any) -> Selected:
+    import numpy
+
+    if type(x) is not numpy.ndarray:
+        if isinstance(x, numpy.ma.MaskedArray):
+            raise DataError("a masked array has elements without a value; x.filled(...) gives them one")
+        x = numpy.asarray(x)
+    asked = _asked(x.ndim, *given)
+    dtype = x.dtype
+    bfloat16 = dtype.kind == "V" and dtype.name == "bfloat16"
+    if not bfloat16 and (dtype.kind not in "iuf" or dtype.itemsize > 8):
+        raise _wrong_type(dtype.name)
+    _check_size(asked, x.shape[asked.axis])
+    if not dtype.isnative:
+        x = x.astype(dtype.newbyteorder("="))
+    words = x.view("uint16") if bfloat16 else x
+    values = numpy.empty(asked.shape(x.shape), words.dtype)
+    positions = numpy.empty(values.shape, "int64" if asked.wide else "int32")
+    if values.size > 0:
+        # There is no view of strides that are no multiple of an element, as of the fields of packed records.
+        view = _core.view_of_tensor(words) or _core.view_of_tensor(numpy.ascontiguousarray(words))
+        assert view is not None
+        _select_in_view(view, asked, "bfloat16" if bfloat16 else "", values, positions)
+    if bfloat16:
+        values = values.view(dtype)
+    if asked.axis < x.ndim - 1:
+        return Selected(numpy.moveaxis(values, -1, asked.axis), numpy.moveaxis(positions, -1, asked.axis))
+    return Selected(values, positions)
+
+
+def _select_in_tensor(x: Any, *given: Any) -> Selected:
+    """Selects in an array of another library, through DLPack."""
+    import numpy
+
+    kind = type(x).__name__
+    try:
+        device = int(x.__dlpack_device__()[0])
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        raise DataError(f"a {kind} does not tell its device by __dlpack_device__: {error}") from error
+    if device in GPUS:
+        torch = required("torch", "torch", f"selection in a {kind} on a GPU")
+        selected = _select_in_torch(torch, torch.from_dlpack(x), *given)
+        return _of_library(x, *(part.contiguous() for part in selected))
+    if device not in HOSTS:
+        raise DataError(f"a {kind} on a device of type {device} is not read; those on the CPU and on CUDA devices are")
+    view = _core.view_of_tensor(x)
+    if view is None:
+        raise DataError(f"a {kind} does not give its elements by __dlpack__")
+    shape, name = view.shape(), view.type()
+    asked = _asked(len(shape), *given)
+    if name == "":
+        raise _wrong_type(getattr(x, "dtype", "that it has"))
+    _check_size(asked, shape[asked.axis])
+    bfloat16 = name == "bfloat16"
+    values = numpy.empty(asked.shape(shape), "uint16" if bfloat16 else name)
+    positions = numpy.empty(values.shape, "int64" if asked.wide else "int32")
+    if values.size > 0:
+        _select_in_view(view, asked, name, values, positions)
+    values = numpy.ascontiguousarray(numpy.moveaxis(values, -1, asked.axis))
+    positions = numpy.ascontiguousarray(numpy.moveaxis(positions, -1, asked.axis))
+    if bfloat16 and hasattr(x, "__array_namespace__"):
+        return _of_library(x, _core.bfloat16_tensor(values), positions)
+    return _of_library(x, values, positions)
+
+
+def _of_library(x: Any, values: Any, positions: Any) -> Selected:
+    """Returns an answer as arrays of the library of `x`, where that says how to make them."""
+    if not hasattr(x, "__array_namespace__"):
+        return Selected(values, positions)
+    take = x.__array_namespace__().from_dlpack
+    return Selected(take(values), take(positions))
+
+
+# ------------------------------------------------------------------------------------------------------------- torch
+
+
+def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
+    if x.requires_grad and torch.is_grad_enabled():
+        raise DataError("a tensor with gradients goes to skyrank.torch.topk, or, without them, as tensor.detach()")
+    if x.layout != torch.strided or not (x.is_cpu or x.is_cuda):
+        raise DataError(f"a tensor of layout {x.layout} on {x.device} is not read; dense ones on the CPU and GPUs are")
+    asked = _asked(x.ndim, *given)
+    values, positions = select_tensor(torch, x, asked)
+    if asked.axis == x.ndim - 1:
+        return Selected(values, positions)
+    return Selected(values.movedim(-1, asked.axis), positions.movedim(-1, asked.axis))
+
+
+_names: dict[Any, str] = {}
+
+
+def _name_of_type(dtype: Any) -> str:
+    """Returns the name of a type of torch, such as float32, which torch takes a while to make."""
+    if dtype not in _names:
+        _names[dtype] = str(dtype).rpartition(".")[2]
+    return _names[dtype]
+
+
+def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
+    """Returns the values and positions of a dense tensor of torch, with the axis at the end."""
+    name = _name_of_type(x.dtype)
+    if name not in TYPES:
+        raise _wrong_type(name)
+    _check_size(asked, x.shape[asked.axis])
+    if x.is_neg():
+        x = x.resolve_neg()
+    shape = asked.shape(x.shape)
+    values = x.new_empty(shape)
+    positions = x.new_empty(shape, dtype=torch.int64 if asked.wide else torch.int32)
+    if 0 in shape:
+        return values, positions
+    if x.is_cpu:
+        addresses = (values.data_ptr(), positions.data_ptr())
+        words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
+        _core.select_k_at(x.data_ptr(), name, x.shape, x.stride(), asked.axis, asked.k, *addresses, *words)
+        return values, positions
+    matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
+    with torch.cuda.device(x.device):
+        _on_gpu(
+            asked,
+            name,
+            (matrix.data_ptr(), *matrix.shape, *(stride * matrix.element_size() for stride in matrix.stride())),
+            (values.data_ptr(), positions.data_ptr()),
+            lambda size: torch.empty(size, dtype=torch.uint8, device=x.device),
+            lambda memory: memory.data_ptr(),
+            torch.cuda.current_stream().cuda_stream,
+        )
+    return values, positions
+
+
+# -------------------------------------------------------------------------------------------------------------- CuPy
+
+
+def _select_in_cupy(cupy: Any, x: Any, *given: Any) -> Selected:
+    asked = _asked(x.ndim, *given)
+    name = x.dtype.name
+    if name not in TYPES:
+        raise _wrong_type(name)
+    _check_size(asked, x.shape[asked.axis])
+    with x.device:
+        matrix = cupy.moveaxis(x, asked.axis, -1).reshape(-1, x.shape[asked.axis])
+        values = cupy.empty(asked.shape(x.shape), x.dtype)
+        positions = cupy.empty(values.shape, "int64" if asked.wide else "int32")
+        if values.size > 0:
+            _on_gpu(
+                asked,
+                name,
+                (matrix.data.ptr, *matrix.shape, *matrix.strides),
+                (values.data.ptr, positions.data.ptr),
+                lambda size: cupy.empty(size, "uint8"),
+                lambda memory: memory.data.ptr,
+                cupy.cuda.get_current_stream().ptr,
+            )
+        return Selected(cupy.moveaxis(values, -1, asked.axis), cupy.moveaxis(positions, -1, asked.axis))
+
+
+# -------------------------------------------------------------------------------------------------------------- GPUs
+
+TYPES = frozenset(
+    [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "bfloat16", "float32", "float64"]
+)
+
+
+def _on_gpu(
+    asked: Asked,
+    name: str,
+    matrix: tuple[int, ...],
+    output: tuple[int, int],
+    allocate: Any,
+    address_of: Any,
+    stream: int,
+) -> None:
+    """Puts a selection on a stream of the current GPU.
+
+    `matrix` has the address, the rows, the columns and their strides in bytes. The library's allocator gives the
+    workspace, and takes it back in the order of the stream.
+    """
+    first, rows, columns, *strides = matrix
+    words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
+    size = _core.select_k_workspace(name, rows, columns, *strides, asked.k, *words)
+    workspace = allocate(size) if size > 0 else None
+    address = 0 if workspace is None else address_of(workspace)
+    _core.select_k_on_device(
+        first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream
+    )

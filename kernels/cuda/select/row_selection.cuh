@@ -108,6 +108,7 @@ class RowSelection {
     // Where many groups have the bound's key, it is most likely one of many equal ones.
     if (range.within > most_groups(k)) last = last_of_ties(range, k);
     if (!keep(range.high, last)) {
+      range.high = greatest_within(range.high);
       range.within = count(range.high, size_ - 1);
       range.search(k, kRoom, [&](Key guess) { return count(guess, size_ - 1); });
       last = range.within <= kRoom ? size_ - 1 : last_of_ties(range, k);
@@ -229,6 +230,13 @@ class RowSelection {
     unsigned mine = 0;
     for_each_within(bound, last, [&](Key, unsigned) { ++mine; });
     return threads_.sum(mine);
+  }
+
+  /// Returns the greatest key at or below a bound, from which a search takes fewer guesses.
+  __device__ Key greatest_within(Key bound) {
+    Key complement = kMaxKey;
+    for_each_within(bound, size_ - 1, [&](Key key, unsigned) { complement = min(complement, static_cast<Key>(~key)); });
+    return static_cast<Key>(~threads_.least(complement));
   }
 
   /// Returns a range whose `high` the least keys of k groups or more are at or below, `within` of them. If fewer groups

@@ -195,7 +195,7 @@ TEST_F(SelectRowsOnGpu, FewDistinctNumbers) {
   }
 }
 
-// Rows that are divided into parts, of which some are one longer than others, over two and three levels.
+// Rows that are divided into parts, of which some are one longer than others.
 TEST_F(SelectRowsOnGpu, DividedRows) {
   for (const Type type : {Type::float32, Type::bfloat16, Type::int8, Type::int64}) {
     const Matrix one = random_matrix(type, 1, 70'001, 5);

@@ -148,19 +148,19 @@ TEST(SkylineTopKRule, NamesItsFallback) {
   select_before_skyline(plan, points());
   ASSERT_EQ(plan.strategy, Strategy::skyline_prefix) << outcome(plan, "skyline-top-k").reason;
   EXPECT_EQ(plan.fallback, Strategy::stages);
-  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, static_cast<double>(plan.selection->k));
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows.expected, static_cast<double>(plan.selection->k));
   EXPECT_THAT(names(plan), ElementsAre("scan", "top-k", "keys", "skyline", "keys", "top-k", "gather"));
   EXPECT_THAT(names(plan, true), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
 }
 
 TEST(SkylineTopKRule, ChangesNothingWhereItIsLeftOut) {
   PhysicalPlan plan = unwritten(skyline().rank_by({high("a")}).limit(5));
-  const double rows = plan.operators.skyline_keys->estimate.rows;
+  const double rows = plan.operators.skyline_keys->estimate.rows.expected;
   select_before_skyline(plan, points());
   EXPECT_EQ(plan.strategy, Strategy::stages);
   EXPECT_FALSE(plan.selection);
   EXPECT_FALSE(plan.operators.skyline_prefix);
-  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, rows);
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows.expected, rows);
 }
 
 TEST(FilterLastRule, PutsTheFilterAfterTheSkyline) {
@@ -258,7 +258,7 @@ double groups_expected(std::vector<std::int64_t> keys) {
   const Table table({Column::own("key", std::move(keys))});
   const Query query = Query::from("t").group_by({"key"}).aggregate({count("n")});
   const PhysicalPlan plan = make_plan(query::bind(query, query::schema_of(table)), table, {}, {.threads = 1}, {});
-  return plan.operators.group->estimate.rows / static_cast<double>(distinct.size());
+  return plan.operators.group->estimate.rows.expected / static_cast<double>(distinct.size());
 }
 
 TEST(TableSample, CountsGroupsOfSkewedAndOfSortedKeys) {

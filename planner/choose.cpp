@@ -171,6 +171,8 @@ struct Priced {
 constexpr double kAsGood = 1.1;
 constexpr double kMuchBetter = 2;
 
+constexpr std::size_t kFewRows = 64;  // are answered before prices at high are known
+
 /// One of the algorithms that may be taken.
 template <class Algorithm>
 struct Candidate {
@@ -334,12 +336,10 @@ double seconds_at_high(const Candidate<Algorithm>& candidate, const std::vector<
   return std::max(seconds, candidate.best.seconds);
 }
 
-/// Prices candidates at high: all, or those that are as good as the cheapest if there are several. Few rows are
-/// answered before two prices more are known.
+/// Prices candidates at high: all, or those that are as good as the cheapest if there are several.
 template <class Algorithm>
 void price_at_high(std::vector<Candidate<Algorithm>>& candidates, const Candidate<Algorithm>& cheapest,
                    const Query<typename Algorithm::Shape>& query, bool has_guard, bool all) {
-  constexpr std::size_t kFewRows = 64;
   if (!all && query.shape.n < kFewRows) return;
   const auto is_as_good = [&](const Candidate<Algorithm>& it) {
     return as_good(it.best.seconds, cheapest.best.seconds);
@@ -413,7 +413,7 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   const bool none_fits = chosen == nullptr;
   if (!none_fits) {
     price_at_high(candidates, *chosen, query, !forced, constraints.lists_candidates);
-    chosen = safest(candidates, chosen, machine);
+    if (shape.n >= kFewRows) chosen = safest(candidates, chosen, machine);
   } else {
     chosen = smallest;
   }

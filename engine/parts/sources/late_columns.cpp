@@ -149,7 +149,7 @@ void make_outputs(const QueryPlan& plan, const AnswerRows& answer, Result& resul
 
 /// Returns the choice between reading late columns whole and for the rows of the answer.
 PricedDecision decision_to_read(const QueryPlan& plan, const Source& source, const PlanNode& rows) {
-  const double whole = read_seconds(source, plan.units, plan.late);
+  const double whole = whole_columns_seconds(source, plan.units, plan.late);
   const auto alone = [&](double count) { return read_rows_seconds(source, count, plan.late); };
   const bool taken = whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late);
   return {

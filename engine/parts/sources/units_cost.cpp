@@ -147,12 +147,17 @@ double read_rows_seconds(const Source& source, double rows, std::span<const int>
          rows * count * kPickedRow;
 }
 
+double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units,
+                             std::span<const int> columns) {
+  constexpr double kGain = 1.5;
+  return kGain * read_seconds(source, units, columns);
+}
+
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns) {
   constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
-  constexpr double kGain = 1.5;               // worth the memory of whole columns, which is new to the process
   return rows_of(source, units) >= kMinRows &&
-         kGain * read_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
+         whole_columns_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
 }
 
 // A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate

@@ -19,6 +19,10 @@ double read_seconds(const Source& source, const std::vector<std::size_t>& units,
 /// Returns the seconds of one thread that reads columns of some rows, wherever they are: of the pages that have one.
 double read_rows_seconds(const Source& source, double rows, std::span<const int> columns);
 
+/// Returns what reading whole columns of these units counts as beside reading some of their rows, in seconds of one
+/// thread: half again as much as it takes, as it has to be worth memory that is new to the process.
+double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns);
+
 /// Returns true if columns of some rows of these units are read faster as whole columns.
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns);

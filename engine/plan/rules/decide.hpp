@@ -18,17 +18,18 @@ struct Way {
 };
 
 /// Returns true if a rule takes the first of two ways. `at_high()` returns the seconds of both where more rows come
-/// than expected; it is only asked where that may matter, or if the choice is listed in `rules`.
+/// than expected; it is only asked if it `may_matter`, or if the choice is listed in `rules`.
 template <class AtHigh>
-bool prefers_first(RuleLog& rules, bool lists, Rule rule, const Way& first, const Way& second, const AtHigh& at_high) {
+bool prefers_first(RuleLog& rules, bool lists, Rule rule, const Way& first, const Way& second, const AtHigh& at_high,
+                   bool may_matter = true) {
   planner::Price one{first.seconds, first.seconds};
   planner::Price other{second.seconds, second.seconds};
-  if (lists || planner::as_good(first.seconds, second.seconds)) {
+  if (lists || (may_matter && planner::as_good(first.seconds, second.seconds))) {
     const std::pair<double, double> high = at_high();
     one.high = std::max(one.high, high.first);
     other.high = std::max(other.high, high.second);
   }
-  const bool taken = planner::prefers(one, other);
+  const bool taken = may_matter ? planner::prefers(one, other) : first.seconds < second.seconds;
   if (lists) {
     rules.decided({std::string(name_of(rule)),
                    {priced_candidate(std::string(first.name), one, taken),
@@ -41,12 +42,9 @@ bool prefers_first(RuleLog& rules, bool lists, Rule rule, const Way& first, cons
 template <class AtHigh>
 bool prefers_first(PhysicalPlan& plan, Rule rule, const Way& first, const Way& second, const AtHigh& at_high) {
   constexpr double kFewRows = 4096;  // are answered before a second plan could save anything
-  const bool lists = plan.constraints.lists_candidates;
-  return prefers_first(plan.rules, lists, rule, first, second, [&] {
-    if (!lists && plan.operators.scan.estimate.rows.expected <= kFewRows)
-      return std::pair(first.seconds, second.seconds);
-    return std::pair<double, double>(at_high(plan_at_high(plan)));
-  });
+  return prefers_first(
+      plan.rules, plan.constraints.lists_candidates, rule, first, second, [&] { return at_high(plan_at_high(plan)); },
+      plan.operators.scan.estimate.rows.expected > kFewRows);
 }
 
 }  // namespace skyrank::exec

@@ -222,6 +222,23 @@ TEST(Candidates, OfASkylineAndItsFilter) {
   EXPECT_THAT(text, testing::HasSubstr("at high"));
 }
 
+TEST(Candidates, OfFewRowsDecideNothingByBeingListed) {
+  Random random(19);
+  const auto without_candidates = [](PlanNode plan) {
+    plan.decisions.clear();
+    for (PlanNode* node = &plan;; node = &node->children.front()) {
+      for (Alternative& other : node->alternatives) other.predicted_ms_high = 0;
+      if (node->children.empty()) return to_string(plan);
+    }
+  };
+  for (int i = 0; i < 200; ++i) {
+    const Table table = random_table(1 + random.below(i % 2 == 0 ? 5000 : 100), random.next());
+    const Query query = random_query(random);
+    EXPECT_EQ(to_string(engine().explain(query, table)),
+              without_candidates(engine().explain(query, table, {.candidates = true})));
+  }
+}
+
 // What is taken is as good as the cheapest and, where it is not the cheapest, much better at high.
 TEST(Candidates, AreTakenByTheRule) {
   Random random(18);

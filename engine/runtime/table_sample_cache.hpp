@@ -34,7 +34,9 @@ struct TableSample {
   planner::Cardinality passing(double table_rows) const {
     if (!selectivity) return planner::Cardinality::exactly(table_rows);
     const planner::ShareBounds bounds = planner::bounds_of_share(*selectivity, independent);
-    return planner::Cardinality::around(bounds.low * table_rows, *selectivity * table_rows, bounds.high * table_rows);
+    const bool none_seen = *selectivity * static_cast<double>(rows) < 1;  // half a row stands for none
+    return planner::Cardinality::around(none_seen ? 0 : bounds.low * table_rows, *selectivity * table_rows,
+                                        bounds.high * table_rows);
   }
 };
 

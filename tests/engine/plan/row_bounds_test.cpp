@@ -161,6 +161,19 @@ TEST(RowBounds, OfAFilterFollowTheSample) {
   });
 }
 
+TEST(RowBounds, ReachToNoRowsIfNoneOfASamplePass) {
+  const Table table = random_table(100'000, 20);
+  const PlanNode plan =
+      engine().run(from_any().where("even < 0.2 and even > 0.7").rank_by({low("skewed")}), table).plan;
+  ASSERT_TRUE(was_sampled(plan));
+  for_each_node(plan, [&](const PlanNode& node) {
+    if (node.op == "scan") return;
+    EXPECT_EQ(node.predicted_rows_low, 0) << node.op;
+    EXPECT_LT(node.predicted_rows_high, 10'000) << node.op;
+    EXPECT_EQ(node.measured_rows.value_or(0), 0) << node.op;
+  });
+}
+
 TEST(RowBounds, ALimitCapsThem) {
   const Table table = random_table(100'000, 14);
   const PlanNode plan = engine().explain(from_any().rank_by({low("even")}).limit(7), table);

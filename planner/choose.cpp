@@ -470,8 +470,9 @@ bool prefers(const Price& candidate, const Price& other) {
 
 std::string Considered::reason() const {
   if (!seconds) return obstacle;
-  const std::string text = "predicted " + rounded(times) + " times as long";
-  return times < 1 ? text + ", and " + rounded(times_at_high) + " times if the sample is wrong" : text;
+  std::string text = "predicted " + rounded(times) + " times as long";
+  if (times < 1) text += ", and " + rounded(times_at_high) + " times if the sample is wrong";
+  return text;
 }
 
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,

@@ -103,6 +103,24 @@ TEST(PhysicalPlan, ItsPathsAreChosenForEstimatedSizes) {
   EXPECT_FALSE(plan.operators.order->path->algorithm.empty());
 }
 
+TEST(PhysicalPlan, AtHighHasTheUpperBoundsAndTheirCosts) {
+  const PhysicalPlan plan = unwritten(skyline().where("g < 5").rank_by({low("a + b")}).limit(5));
+  const PhysicalPlan high = plan_at_high(plan);
+  const std::vector<const Operator*> expected = pipeline(plan);
+  const std::vector<const Operator*> raised = pipeline(high);
+  ASSERT_EQ(expected.size(), raised.size());
+  for (std::size_t i = 0; i < raised.size(); ++i) {
+    EXPECT_EQ(raised[i]->estimate.rows, planner::Cardinality::exactly(expected[i]->estimate.rows.high));
+    EXPECT_GE(raised[i]->estimate.ms, expected[i]->estimate.ms);
+  }
+  const Operator& filter = *plan.operators.filter;
+  EXPECT_GT(filter.estimate.rows.high, filter.estimate.rows.expected);
+  EXPECT_NEAR(high.operators.skyline_keys->estimate.ms / plan.operators.skyline_keys->estimate.ms,
+              filter.estimate.rows.high / filter.estimate.rows.expected, 1e-6);
+  EXPECT_GE(planner::skyline_rows({.n = 10'000, .d = 3}, high.sample.preference),
+            planner::skyline_rows({.n = 10'000, .d = 3}, plan.sample.preference));
+}
+
 TEST(PhysicalPlan, SaysWhyNoPathFits) {
   const planner::Constraints on_gpu{kernels::Device::cuda, {}, {}};
   PhysicalPlan plan = planned(skyline(), {}, on_gpu);

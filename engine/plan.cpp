@@ -57,8 +57,17 @@ std::string bytes(double count) {
   return buffer;
 }
 
+/// The bounds of a node's rows, " (10 to 80)", where they tell something: more may come than expected, but not all.
+std::string bounds_of_rows(const PlanNode& node) {
+  const std::string high = counted(node.predicted_rows_high);
+  if (node.children.empty() || node.predicted_rows_high >= node.children.front().predicted_rows_high) return "";
+  if (high == counted(node.predicted_rows)) return "";
+  return " (" + counted(node.predicted_rows_low) + " to " + high + ")";
+}
+
 std::string cost_line(const PlanNode& node) {
-  std::string line = "predicted " + rows(node.predicted_rows) + " in " + milliseconds(node.predicted_ms);
+  std::string line =
+      "predicted " + rows(node.predicted_rows) + bounds_of_rows(node) + " in " + milliseconds(node.predicted_ms);
   if (node.predicted_bytes > 0) line += ", " + bytes(node.predicted_bytes) + " of memory";
   if (!node.measured_rows && !node.measured_ms) return line;
   line += "; measured";
@@ -132,6 +141,27 @@ void append_rules(std::string& text, const std::vector<RuleOutcome>& outcomes) {
   for (const std::string& line : alternative_lines(left_out)) text += "    " + line + '\n';
 }
 
+/// One line a candidate, those of a choice below each other.
+void append_decisions(std::string& text, const std::vector<PricedDecision>& decisions) {
+  if (decisions.empty()) return;
+  std::size_t subjects = 0;
+  std::size_t names = 0;
+  for (const PricedDecision& made : decisions) {
+    subjects = std::max(subjects, made.subject.size());
+    for (const PricedCandidate& it : made.candidates) names = std::max(names, it.name.size());
+  }
+  const auto padded = [](std::string word, std::size_t width) { return word.append(width + 2 - word.size(), ' '); };
+  text += "candidates\n";
+  for (const PricedDecision& made : decisions) {
+    for (const PricedCandidate& it : made.candidates) {
+      const bool first = &it == &made.candidates.front();
+      text += "    " + padded(first ? made.subject : "", subjects) + padded(it.name, names) +
+              milliseconds(it.predicted_ms) + ", at high " + milliseconds(it.predicted_ms_high) +
+              (it.taken ? "  taken\n" : "\n");
+    }
+  }
+}
+
 /// `first` stands before the operator's own line, `rest` before everything below it.
 void append(std::string& text, const PlanNode& node, const std::string& first, const std::string& rest) {
   text += first + node.op + (node.detail.empty() ? "" : "  " + node.detail) + '\n';
@@ -166,6 +196,7 @@ std::string to_string(const PlanNode& plan) {
   std::string text;
   append(text, plan, "", "");
   append_rules(text, plan.rules);
+  append_decisions(text, plan.decisions);
   return text;
 }
 

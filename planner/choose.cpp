@@ -167,6 +167,12 @@ struct Priced {
   double bytes = 0;
 };
 
+// Regret is bounded by what choosing by expectation costs at most; within a tenth models do not tell two paths apart.
+constexpr double kAsGood = 1.1;
+constexpr double kMuchBetter = 2;
+
+constexpr std::size_t kFewRows = 64;  // are answered before prices at high are known
+
 /// One of the algorithms that may be taken.
 template <class Algorithm>
 struct Candidate {
@@ -175,6 +181,7 @@ struct Candidate {
   std::size_t place = 0;                ///< among those that are considered
   Priced best = {};                     ///< the cheapest of the values that were priced
   std::vector<Parameters> merged = {};  ///< the priced values, if some were given
+  std::optional<double> seconds_at_high = {};
 };
 
 /// A problem, and what it is priced by.
@@ -310,12 +317,63 @@ std::optional<Guard<Algorithm>> guard_of(const Candidate<Algorithm>& chosen,
       .min_steps = static_cast<std::uint64_t>(kMinSeconds / steps.seconds),
       .max_steps = static_cast<std::uint64_t>(steps.most),
       .fallback = fallback->algorithm,
+      .seconds_at_high = std::max(kTimesPredicted * steps.expected * steps.seconds, kMinSeconds) + least,
       .parameters = kernels::ParameterValues(fallback->algorithm->parameters, *fallback->best.values)};
+}
+
+/// Returns the seconds of a candidate at high. A guard ends the path before it takes longer than its fallback.
+template <class Algorithm>
+double seconds_at_high(const Candidate<Algorithm>& candidate, const std::vector<Candidate<Algorithm>>& candidates,
+                       const Query<typename Algorithm::Shape>& query, bool has_guard) {
+  const Statistics high = at_high(query.statistics);
+  const Device device = candidate.algorithm->device;
+  const Query<typename Algorithm::Shape> problem{query.shape, high, query.machine};
+  double seconds = problem.priced(*candidate.prices, *candidate.best.values).seconds +
+                   start_seconds(device, query.machine) + seconds_to_fetch(device, query.shape, query.statistics);
+  if (has_guard) {
+    if (const auto guard = guard_of(candidate, candidates, query)) seconds = std::min(seconds, guard->seconds_at_high);
+  }
+  return std::max(seconds, candidate.best.seconds);
+}
+
+/// Prices candidates at high: all, or those that are as good as the cheapest if there are several.
+template <class Algorithm>
+void price_at_high(std::vector<Candidate<Algorithm>>& candidates, const Candidate<Algorithm>& cheapest,
+                   const Query<typename Algorithm::Shape>& query, bool has_guard, bool all) {
+  if (!all && query.shape.n < kFewRows) return;
+  const auto is_as_good = [&](const Candidate<Algorithm>& it) {
+    return as_good(it.best.seconds, cheapest.best.seconds);
+  };
+  if (!all && std::ranges::count_if(candidates, is_as_good) < 2) return;
+  for (Candidate<Algorithm>& it : candidates) {
+    if (all || is_as_good(it)) it.seconds_at_high = seconds_at_high(it, candidates, query, has_guard);
+  }
+}
+
+/// Returns the cheapest candidate or, of those that are as good and much better at high, the best there.
+template <class Algorithm>
+const Candidate<Algorithm>* safest(const std::vector<Candidate<Algorithm>>& candidates,
+                                   const Candidate<Algorithm>* cheapest, const Machine& machine) {
+  const auto price = [](const Candidate<Algorithm>& it) { return Price{it.best.seconds, *it.seconds_at_high}; };
+  if (!cheapest->seconds_at_high) return cheapest;
+  const Candidate<Algorithm>* chosen = cheapest;
+  for (const Candidate<Algorithm>& it : candidates) {
+    if (!it.seconds_at_high || !fits(it.best.bytes, it.algorithm->device, machine)) continue;
+    const bool is_safer = *it.seconds_at_high < *chosen->seconds_at_high;
+    if (is_safer && prefers(price(it), price(*cheapest))) chosen = &it;
+  }
+  return chosen;
 }
 
 template <class Algorithm>
 std::string reason_of_choice(const Choice<Algorithm>& choice, bool forced) {
   const auto priced = std::ranges::count_if(choice.others, [](const Considered& it) { return it.seconds.has_value(); });
+  const bool is_cheapest = std::ranges::none_of(
+      choice.others, [&](const Considered& it) { return it.seconds.value_or(choice.seconds) < choice.seconds; });
+  if (!is_cheapest) {
+    return "as good as the cheapest of " + std::to_string(priced + 1) +
+           " by predicted time, and much cheaper if the sample is wrong";
+  }
   if (priced > 0) return "cheapest of " + std::to_string(priced + 1) + " by predicted time";
   return forced ? "asked for" : "the only one that fits";
 }
@@ -337,7 +395,8 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   const bool forced = any_forced(algorithms, constraints);
   const Parameters given = parameters_of_kind(algorithms, constraints);
   Choice<Algorithm> choice;
-  const auto candidates = candidates_of(algorithms, {shape, statistics, machine}, constraints, given, choice.others);
+  const Query<typename Algorithm::Shape> query{shape, statistics, machine};
+  auto candidates = candidates_of(algorithms, query, constraints, given, choice.others);
   const Candidate<Algorithm>* chosen = nullptr;
   const Candidate<Algorithm>* smallest = nullptr;  // of those that a limit rules out
   for (const Candidate<Algorithm>& candidate : candidates) {
@@ -352,7 +411,12 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
     }
   }
   const bool none_fits = chosen == nullptr;
-  if (none_fits) chosen = smallest;
+  if (!none_fits) {
+    price_at_high(candidates, *chosen, query, !forced, constraints.lists_candidates);
+    if (shape.n >= kFewRows) chosen = safest(candidates, chosen, machine);
+  } else {
+    chosen = smallest;
+  }
   if (chosen == nullptr) {
     throw NoPath{"no " + std::string(Algorithm::problem) + " algorithm fits (" +
                  obstacles(choice.others, constraints, forced) + ")"};
@@ -360,8 +424,15 @@ Choice<Algorithm> choose_from(std::span<const Algorithm* const> algorithms, cons
   choice.algorithm = chosen->algorithm;
   choice.parameters = kernels::ParameterValues(chosen->algorithm->parameters, *chosen->best.values);
   choice.seconds = chosen->best.seconds;
+  choice.seconds_at_high = chosen->seconds_at_high;
   choice.bytes = chosen->best.bytes;
-  if (!forced) choice.guard = guard_of(*chosen, candidates, {shape, statistics, machine});
+  if (!forced) choice.guard = guard_of(*chosen, candidates, query);
+  for (const Candidate<Algorithm>& candidate : candidates) {
+    Considered& it = choice.others[candidate.place];
+    if (!it.seconds || !candidate.seconds_at_high) continue;
+    it.seconds_at_high = candidate.seconds_at_high;
+    it.times_at_high = *candidate.seconds_at_high / choice.seconds_at_high.value_or(*candidate.seconds_at_high);
+  }
   choice.others.erase(choice.others.begin() + static_cast<std::ptrdiff_t>(chosen->place));
   for (Considered& it : choice.others) it.times = it.seconds.value_or(0) / choice.seconds;
   choice.reason = none_fits ? "needs the least memory; the limit leaves too little for any by prediction"
@@ -387,7 +458,22 @@ double least_seconds(std::span<const Algorithm* const> algorithms, const Shape& 
 
 }  // namespace
 
-std::string Considered::reason() const { return seconds ? "predicted " + rounded(times) + " times as long" : obstacle; }
+bool as_good(double expected, double other) { return expected <= kAsGood * other && other <= kAsGood * expected; }
+
+bool prefers(const Price& candidate, const Price& other) {
+  if (as_good(candidate.expected, other.expected)) {
+    if (kMuchBetter * candidate.high <= other.high) return true;
+    if (kMuchBetter * other.high <= candidate.high) return false;
+  }
+  return candidate.expected < other.expected;
+}
+
+std::string Considered::reason() const {
+  if (!seconds) return obstacle;
+  std::string text = "predicted " + rounded(times) + " times as long";
+  if (times < 1) text += ", and " + rounded(times_at_high) + " times if the sample is wrong";
+  return text;
+}
 
 Choice<kernels::SkylineAlgorithm> choose(const kernels::SkylineShape& shape, const Constraints& constraints,
                                          const Machine& machine, const Statistics& statistics) {

@@ -13,22 +13,41 @@
 #include "planner/facts/statistics.hpp"
 
 // Chooses a path for a problem. Cost models price every registered algorithm that supports the problem and is no
-// reference. The cheapest wins; the others are kept with the reason why they lost.
+// reference. The cheapest wins, unless another one is as good and much better at high; the others are kept with the
+// reason why they lost.
 namespace skyrank::planner {
+
+/// The predicted seconds of a candidate, as expected and at high: where more rows come than expected, within the doubt
+/// of the sample.
+struct Price {
+  double expected = 0;
+  double high = 0;
+};
+
+/// Returns true if two candidates that are expected to take so many seconds are as good as each other, so that their
+/// prices at high may decide.
+bool as_good(double expected, double other);
+
+/// Returns true if a candidate is to be taken rather than another one: the one that is expected to be cheaper, unless
+/// the other is as good, within a tenth, and at least twice as good at high. Every choice by price follows this rule.
+bool prefers(const Price& candidate, const Price& other);
 
 /// Choices that the caller forces.
 struct Constraints {
   std::optional<kernels::Device> device;
   std::vector<std::string> algorithms;  ///< forced names, of any problem kind; those of other kinds are ignored
   cost::Values parameters;              ///< values that replace those that the planner would take
+  bool lists_candidates = false;        ///< no choice: candidates are priced at high too where that decides nothing
 };
 
 /// An algorithm of the registry, with its price or the reason why it cannot run.
 struct Considered {
-  std::string_view algorithm = {};     ///< registered name
-  std::optional<double> seconds = {};  ///< predicted; none: it cannot run
-  std::string obstacle = {};           ///< why it cannot run
-  double times = 0;                    ///< `seconds` over those of the chosen path
+  std::string_view algorithm = {};             ///< registered name
+  std::optional<double> seconds = {};          ///< predicted; none: it cannot run
+  std::optional<double> seconds_at_high = {};  ///< none: not priced
+  std::string obstacle = {};                   ///< why it cannot run
+  double times = 0;                            ///< `seconds` over those of the chosen path
+  double times_at_high = 0;                    ///< the same at high; 0: not priced
 
   /// Returns why it lost, as explain prints it.
   std::string reason() const;
@@ -41,6 +60,7 @@ struct Guard {
   std::uint64_t min_steps = 0;  ///< half a millisecond of them, below which no guess is wrong enough
   std::uint64_t max_steps = 0;  ///< in the worst case
   const Algorithm* fallback = nullptr;
+  double seconds_at_high = 0;           ///< seconds of the steps that are allowed, and of the fallback over all rows
   kernels::ParameterValues parameters;  ///< values of the fallback's parameters
 };
 
@@ -50,7 +70,8 @@ struct Choice {
   const Algorithm* algorithm = nullptr;
   kernels::ParameterValues parameters;  ///< values that were asked for, and the cheapest of those that the model prices
   double seconds = 0;                   ///< predicted
-  double bytes = 0;                     ///< predicted temporary memory
+  std::optional<double> seconds_at_high = {};  ///< none: not priced, as no other candidate is as good
+  double bytes = 0;                            ///< predicted temporary memory
   std::string reason;
   std::vector<Considered> others;
   std::optional<Guard<Algorithm>> guard = {};  ///< none: no other path is a power better, or the path was asked for

@@ -86,6 +86,20 @@ double correlation_of(const DominanceCounts& dominance_counts, std::size_t rows)
   return (sum.squaredNorm() - with_themselves) / (d * (d - 1));
 }
 
+/// Says how far the fit may be off. The size of a sample's skyline has about the variance of a count, and the slope is
+/// that of counts of samples that have most rows in common.
+void add_doubt(SkylineGrowth& growth, double stay, double trust) {
+  constexpr double kDeviations = 2;
+  constexpr double kOfSlope = 0.7;    // of the dimensions' doubt
+  constexpr double kOfShape = 0.12;   // what a curve may turn beyond the sample
+  constexpr double kUntrusted = 0.3;  // where hardly any rows tell the slope
+  const double error = kDeviations / std::sqrt(stay);
+  const double most = effective_dims(growth.sample, std::min(stay * (1 + error), growth.sample));
+  const double least = effective_dims(growth.sample, std::max(stay * (1 - error), 1.0));
+  growth.dims_doubt = std::max(most - least, 0.0) / 2;
+  growth.drift_doubt = std::hypot(kOfSlope * growth.dims_doubt, kOfShape, kUntrusted * (1 - trust));
+}
+
 /// Fits a line through the effective dimensions of random halves, quarters and eighths of the sample beside its own,
 /// over the logarithm of rows. The fewer rows are in the sample's skyline, the more of the slope is noise, and the more
 /// it is taken to be what most data have: nearly none, and a falling one where more rows stay than in independent data.
@@ -114,7 +128,9 @@ SkylineGrowth growth_of(const DominanceCounts& dominance_counts, double m) {
   const double stay = dominance_counts.skyline_of(m);
   const double trust = stay / (stay + kRowsOfDoubt);
   const double drift = usual + trust * (std::clamp(along / square, kMinDrift, kMaxDrift) - usual);
-  return {m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
+  SkylineGrowth growth{m, std::max(1.0, middle + drift * kHalvings / 2.0 * std::numbers::ln2), drift};
+  add_doubt(growth, stay, trust);
+  return growth;
 }
 
 /// Returns the place, from 0, in a sorted sample of the k-th best of n rows.

@@ -75,7 +75,8 @@ class WholePlanner {
     const int queries = 1 + std::max(0, context_.later_queries);
     const planner::Constraints constraints{device_constraint(device_, with_cuda),
                                            query_.path.algorithms,
-                                           {query_.path.parameters.begin(), query_.path.parameters.end()}};
+                                           {query_.path.parameters.begin(), query_.path.parameters.end()},
+                                           context_.lists_candidates};
     planner::Machine machine = this->machine(with_cuda);
     machine.cuda_start = start_ / queries;
     machine.host_bytes = std::min(machine.host_bytes, room_);

@@ -26,6 +26,7 @@ struct QueryContext {
       : engine(engine_state),
         limits(query_limits),
         count_work(options.count_work),
+        lists_candidates(options.candidates),
         later_queries(options.later_queries),
         gpu(engine_state.gpu(0)),
         observer(std::move(kernel_observer)) {}
@@ -33,6 +34,7 @@ struct QueryContext {
   const EngineState& engine;
   Limits& limits;                                  ///< the stop and the time limit of the whole query
   bool count_work;                                 ///< RunOptions::count_work
+  bool lists_candidates;                           ///< RunOptions::candidates
   int later_queries;                               ///< RunOptions::later_queries
   kernels::cuda::SelectedDevice gpu;               ///< runs the CUDA paths
   KernelObserver observer;                         ///< null: nobody listens

@@ -74,7 +74,7 @@ class SourceExecution {
     parts.statistics.insert(parts.statistics.begin(), read.begin(), read.end());
     parts.reason = plan_.reason;
     if (plan_.division != Division::memory) parts.fallback = words_of(plan_.otherwise);
-    return origin_of_parts(std::move(parts), source_outcomes(plan_.rules));
+    return origin_of_parts(std::move(parts), source_outcomes(plan_.rules), plan_.rules.decisions());
   }
 
   std::shared_ptr<const TableOrigin> shared_origin_of(const PartsRecord& record, NodeStatistics read) const {
@@ -118,7 +118,8 @@ class SourceExecution {
         std::make_shared<const TableOrigin>(TableOrigin{.scan = query().from + (names.empty() ? "" : ": " + names),
                                                         .statistics = reading(bytes),
                                                         .predicted_ms = predicted_read_ms(),
-                                                        .rules = source_outcomes(plan_.rules)}));
+                                                        .rules = source_outcomes(plan_.rules),
+                                                        .decisions = plan_.rules.decisions()}));
   }
 
   Result answer_whole() {
@@ -197,8 +198,10 @@ class SourceExecution {
     parts.children.push_back(plan_of_part(selected, first.table, std::move(candidates)));
     if (selected.group) predict_groups(explain_whole(context_, selected, first.table), parts.children.front());
     const PlanNode& of_first = parts.children.front();
-    parts.predicted_rows = of_first.predicted_rows * static_cast<double>(units);
-    parts.predicted_ms = predicted_ms(of_first) * static_cast<double>(units) + predicted_read_ms();
+    const auto times = static_cast<double>(units);
+    parts.predicted_rows = of_first.predicted_rows * times;
+    parts.predicted_rows_high = of_first.predicted_rows_high * times;
+    parts.predicted_ms = predicted_ms(of_first) * times + predicted_read_ms();
     return plan_of_merge("of the rows that the units leave", origin_of(std::move(parts), reading(first.bytes)));
   }
 
@@ -206,6 +209,8 @@ class SourceExecution {
   static void predict_groups(const PlanNode& plan, PlanNode& groups) {
     if (plan.op == groups.op) {
       groups.predicted_rows = plan.predicted_rows;
+      groups.predicted_rows_low = plan.predicted_rows_low;
+      groups.predicted_rows_high = plan.predicted_rows_high;
       groups.predicted_ms = plan.predicted_ms;
       groups.predicted_bytes = plan.predicted_bytes;
     }
@@ -275,7 +280,8 @@ std::optional<QueryPlan> plan_over_all_rows(const QueryContext& context, const Q
 
 QueryPlan plan_query(const QueryContext& context, const BoundQuery& query, const QueryInput& input) {
   if (input.source == nullptr) return plan_table(context, query, *input.table);
-  return context.on_threads([&] { return plan_source(context.engine, query, *input.source); });
+  return context.on_threads(
+      [&] { return plan_source(context.engine, query, *input.source, context.lists_candidates); });
 }
 
 Result run_plan(const QueryContext& context, QueryPlan plan, const QueryInput& input) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace skyrank::exec {
 namespace {
@@ -18,6 +19,13 @@ double negate_if(bool negated, double selectivity) { return negated ? 1 - select
 double guess_literal(const Value& value) {
   const auto* truth = std::get_if<bool>(&value);
   return truth != nullptr && *truth ? 1 : 0;
+}
+
+/// Number of values of a type, NULL among them.
+double values_of(DataType type) {
+  if (type.type == Type::boolean) return 3;
+  const int bytes = is_integer(type.type) ? width_in_bytes(type.type) : 8;
+  return bytes > 2 ? std::numeric_limits<double>::infinity() : std::exp2(8 * bytes) + 1;
 }
 
 double guess_members(const Operation& in) {
@@ -63,19 +71,32 @@ double guess_groups(double n, const std::vector<DataType>& types) {
   return std::min(n, groups);
 }
 
+planner::Cardinality bounded_guess_of_groups(const planner::Cardinality& rows, const std::vector<DataType>& types) {
+  double values = 1;
+  for (const DataType type : types) values *= values_of(type);
+  const planner::Cardinality guess{std::min(rows.low, 1.0), guess_groups(rows.expected, types), rows.high};
+  return min(guess, values);
+}
+
+namespace {
+
+/// The rates at which rows come to groups.
+struct GroupRates {
+  double second = 0;  ///< twice the groups of two rows over those of one
+  double part = 0;    ///< q, below; 0 where groups are of equal size
+};
+
 // The groups that m rows have once change with m as m (1 + s m)^-(1 + r), with r the shape and s the scale of the
 // rates. So twice those of two rows over those of one is q (1 + r) with q = s m / (1 + s m), and three times those of
 // three over those of two is q (2 + r). The groups to come are the sum of those seen once, each divided by m.
-double estimate_groups(double n, const SampledGroups& sample) {
+double groups_among(double n, const SampledGroups& sample, const GroupRates& rates) {
   constexpr double kMaxPart = 1 - 1e-6;  // of q: 1 is a power law without end
   constexpr double kMinShape = -0.98;    // at -1 every row is a group
   constexpr double kEqualSizes = 50;     // a shape beyond this one is as good as none
   const double growth = n / std::max(sample.rows, 1.0);
-  if (sample.once < 1 || growth <= 1) return std::min(n, sample.distinct);
-  const double second = 2 * (sample.twice + 1) / sample.once;
-  // The prior is one more group of two rows, which speaks for equal sizes.
-  const double third = (3 * sample.thrice + second) / (sample.twice + 1);
-  const double part = std::clamp(third - second, 0.0, kMaxPart);
+  if (growth <= 1) return std::min(n, sample.distinct);
+  const double second = rates.second;
+  const double part = std::clamp(rates.part, 0.0, kMaxPart);
   if (second >= kEqualSizes * part) {
     return std::min(n, sample.distinct - sample.once / second * std::expm1(-second * (growth - 1)));
   }
@@ -84,6 +105,39 @@ double estimate_groups(double n, const SampledGroups& sample) {
   const double larger = std::log1p(scale * growth) - std::log1p(scale);
   const double summed = std::abs(shape) < 1e-6 ? larger : -std::expm1(-shape * larger) / shape;
   return std::min(n, sample.distinct + sample.once * (1 + scale) / scale * summed);
+}
+
+/// Three times the groups of three rows over those of two. The prior is one more group of two rows, which speaks for
+/// equal sizes.
+double third_rate(const SampledGroups& sample, double second) {
+  return (3 * sample.thrice + second) / (sample.twice + 1);
+}
+
+}  // namespace
+
+double estimate_groups(double n, const SampledGroups& sample) {
+  if (sample.once < 1) return std::min(n, sample.distinct);
+  const double second = 2 * (sample.twice + 1) / sample.once;
+  return groups_among(n, sample, {second, third_rate(sample, second) - second});
+}
+
+// Groups of one size are the fewest that such a sample may come from (Chao, as above). The most are those of the power
+// law that counts a little off would tell.
+planner::Cardinality bounded_groups(const planner::Cardinality& rows, const SampledGroups& sample) {
+  constexpr double kDeviations = 2.3;  // the estimator errs, too
+  const double expected = estimate_groups(rows.expected, sample);
+  SampledGroups seen = sample;
+  seen.once = std::max(sample.once, 1.0);  // one more may always be there
+  const double second = 2 * (seen.twice + 1) / seen.once;
+  const double times = 1 + kDeviations * std::sqrt(1 / seen.once + 1 / (seen.twice + 1));
+  seen.thrice += kDeviations * std::sqrt(seen.thrice + 1);
+  const double low = groups_among(rows.low, sample, {second * times, 0});
+  const double high = groups_among(rows.high, seen, {second / times, third_rate(seen, second) - second / times});
+  const auto unseen = [&](double groups, double deviations) {  // these, too, are a count
+    const double more = std::max(groups - sample.distinct, 0.0);
+    return sample.distinct + std::max(more + deviations * std::sqrt(more + 1), 0.0);
+  };
+  return min(planner::Cardinality::around(unseen(low, -kDeviations), expected, unseen(high, kDeviations)), rows);
 }
 
 }  // namespace skyrank::exec

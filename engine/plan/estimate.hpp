@@ -5,6 +5,7 @@
 #include <skyrank/types.hpp>
 
 #include "engine/expression/ir.hpp"
+#include "planner/facts/cardinality.hpp"
 
 // Guesses for plans, made from sizes and types alone.
 namespace skyrank::exec {
@@ -17,6 +18,9 @@ double guess_selectivity(const Ir& ir, const Operation& condition);
 /// Number of distinct values of columns of these types among n rows: all values of booleans, the square root of n for
 /// every other column.
 double guess_groups(double n, const std::vector<DataType>& types);
+
+/// The same with its bounds: one group, and as many as there are rows or values.
+planner::Cardinality bounded_guess_of_groups(const planner::Cardinality& rows, const std::vector<DataType>& types);
 
 /// The groups of a sample of rows, by how many of its rows they have.
 struct SampledGroups {
@@ -33,5 +37,8 @@ struct SampledGroups {
 /// differ from groups of equal size, this is the estimator of Chao, "Nonparametric Estimation of the Number of Classes
 /// in a Population", Scandinavian Journal of Statistics 1984, for a sample of more than all groups.
 double estimate_groups(double n, const SampledGroups& sample);
+
+/// The same with its bounds, at 95 %: those of the numbers of groups of one, two and three rows, as counts of so many.
+planner::Cardinality bounded_groups(const planner::Cardinality& rows, const SampledGroups& sample);
 
 }  // namespace skyrank::exec

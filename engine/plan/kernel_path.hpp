@@ -115,8 +115,9 @@ struct PathDescription {
   double predicted_bytes = 0;
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::vector<Alternative> alternatives;
-  std::string guard = {};  ///< the bound of the path's steps and what comes then; empty: none
-  double guard_reach = 0;  ///< steps of a run in the worst case, over those that the guard allows at least
+  std::string guard = {};     ///< the bound of the path's steps and what comes then; empty: none
+  double guard_reach = 0;     ///< steps of a run in the worst case, over those that the guard allows at least
+  planner::Price price = {};  ///< seconds of the kernel alone; at high 0 where it was not priced there
 };
 
 template <class Algorithm>
@@ -127,7 +128,8 @@ PathDescription describe_path(const planner::Choice<Algorithm>& path) {
                             .predicted_ms = path.seconds * 1e3,
                             .predicted_bytes = path.bytes,
                             .parameters = {},
-                            .alternatives = {}};
+                            .alternatives = {},
+                            .price = {path.seconds, path.seconds_at_high.value_or(0)}};
   for (const kernels::Parameter& parameter : path.algorithm->parameters) {
     described.parameters.emplace_back(parameter.name, path.parameters[parameter.name]);
   }
@@ -138,7 +140,8 @@ PathDescription describe_path(const planner::Choice<Algorithm>& path) {
     }
   }
   for (const planner::Considered& other : path.others) {
-    described.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason()});
+    described.alternatives.push_back({std::string(other.algorithm), other.seconds.value_or(0) * 1e3, other.reason(),
+                                      other.seconds_at_high.value_or(0) * 1e3});
   }
   return described;
 }
@@ -150,7 +153,11 @@ inline void price_repeated(PathDescription& path, double times, int threads) {
   if (times <= 1) return;
   const double factor = times / std::min<double>(times, threads);
   path.predicted_ms *= factor;
-  for (Alternative& other : path.alternatives) other.predicted_ms *= factor;
+  path.price = {path.price.expected * factor, path.price.high * factor};
+  for (Alternative& other : path.alternatives) {
+    other.predicted_ms *= factor;
+    other.predicted_ms_high *= factor;
+  }
 }
 
 }  // namespace skyrank::exec

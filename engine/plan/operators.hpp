@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/plan/kernel_path.hpp"
+#include "planner/facts/cardinality.hpp"
 
 // The operators of a plan: their kinds, names and order.
 namespace skyrank::exec {
@@ -52,9 +53,9 @@ constexpr std::string_view name_of(OperatorKind kind) {
 
 /// The expected output and cost of an operator.
 struct Estimate {
-  double rows = 0;   ///< rows that it gives
-  double ms = 0;     ///< its own time
-  double bytes = 0;  ///< temporary memory
+  planner::Cardinality rows = {};  ///< rows that it gives
+  double ms = 0;                   ///< its own time
+  double bytes = 0;                ///< temporary memory
 };
 
 /// An operator of a plan.
@@ -107,7 +108,7 @@ struct Operators {
 };
 
 /// Returns an operator that gives `rows` rows.
-inline Operator make_operator(OperatorKind kind, std::string detail, double rows) {
+inline Operator make_operator(OperatorKind kind, std::string detail, const planner::Cardinality& rows) {
   return {.kind = kind, .detail = std::move(detail), .estimate = {.rows = rows}};
 }
 

@@ -6,10 +6,36 @@ namespace skyrank::exec {
 
 using kernels::KeyWidth;
 
+PhysicalPlan plan_at_high(const PhysicalPlan& plan) {
+  PhysicalPlan high = plan;
+  high.constraints.lists_candidates = false;
+  high.segments = planner::Cardinality::exactly(plan.segments.high);
+  high.sample.preference = planner::at_high(plan.sample.preference);
+  high.sample.ranking = planner::at_high(plan.sample.ranking);
+  double read = 1;  // rows that an operator reads, over those that it is expected to read
+  const auto raise = [&](Operator& op) {
+    const planner::Cardinality rows = op.estimate.rows;
+    const double given = rows.high / std::max(rows.expected, 1.0);
+    const double more = op.kind == OperatorKind::group ? std::max(read, given) : read;
+    op.estimate = {planner::Cardinality::exactly(rows.high), more * op.estimate.ms, more * op.estimate.bytes};
+    read = std::max(given, 1.0);
+  };
+  Operators& ops = high.operators;
+  for (auto* op : {&ops.filter, &ops.group, &ops.missing, &ops.partition, &ops.skyline_keys}) {
+    if (*op) raise(**op);
+  }
+  for (Operator& step : ops.skyline) raise(step);
+  for (auto* op : {&ops.rank_keys, &ops.order}) {
+    if (*op) raise(**op);
+  }
+  raise(ops.gather);
+  return high;
+}
+
 double at_least_one(double rows, double input) { return std::min(std::max(rows, 1.0), input); }
 
 std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
-  return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments, 1.0), rows));
+  return static_cast<std::int64_t>(at_least_one(rows / std::max(plan.segments.expected, 1.0), rows));
 }
 
 bool is_listed(const PhysicalPlan& plan) {
@@ -22,7 +48,7 @@ KeyWidth width_of(const query::BoundExpression& expression) {
 }
 
 double partitions_to_solve(const PhysicalPlan& plan, double rows) {
-  return std::min(plan.segments, std::max(rows - plan.segments, 1.0));
+  return std::min(plan.segments.expected, std::max(rows - plan.segments.expected, 1.0));
 }
 
 planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {

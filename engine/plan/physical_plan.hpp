@@ -36,8 +36,8 @@ struct PhysicalPlan {
   Operators operators;
   /// The query's condition as costs read it; null: it has none. Lowered once, as lists of `in` may be long.
   std::shared_ptr<const Ir> condition = {};
-  double segments = 1;     ///< estimated number of partitions
-  bool on_device = false;  ///< filters and keys are of the device
+  planner::Cardinality segments = planner::Cardinality::exactly(1);  ///< partitions
+  bool on_device = false;                                            ///< filters and keys are of the device
   Strategy strategy = Strategy::stages;
   std::optional<Strategy> fallback = {};             ///< answers if the strategy's guess is wrong; none: no guess
   std::optional<kernels::TopKShape> selection = {};  ///< problem of the fused ranking or of the skyline's prefix
@@ -53,6 +53,10 @@ struct PhysicalPlan {
   int sharing_queries = 0;
   std::shared_ptr<const TableOrigin> origin = {};  ///< how the table came about; null: it is the caller's
 };
+
+/// Returns a plan as it is where more rows come than expected, within the doubt of the sample. Costs of its operators
+/// are those of so many rows more.
+PhysicalPlan plan_at_high(const PhysicalPlan& plan);
 
 /// Returns a number of rows to plan for: a fraction of a row counts as one, but of an empty input none remain.
 double at_least_one(double rows, double input);

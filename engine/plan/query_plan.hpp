@@ -51,6 +51,7 @@ struct TableParts {
 struct QueryPlan {
   query::BoundQuery query;  ///< bound to the input's schema
   RuleLog rules = RuleLog();
+  bool lists_candidates = false;  ///< choices by price are kept for explain
   Division division = Division::whole;
   Division otherwise = Division::whole;  ///< follows where the guess behind the division is wrong
   std::string reason = {};               ///< for the division, in words; empty for `whole`

@@ -22,6 +22,10 @@ void RuleLog::note(Rule rule, bool applied, std::string reason) {
   noted_.push_back({std::string(name_of(rule)), applied, std::move(reason)});
 }
 
+PricedCandidate priced_candidate(std::string name, const planner::Price& price, bool taken) {
+  return {std::move(name), taken, price.expected * 1e3, price.high * 1e3};
+}
+
 std::vector<RuleOutcome> RuleLog::outcomes() const {
   std::vector<RuleOutcome> all;
   for (const RuleEntry& entry : kRules) {

@@ -9,6 +9,8 @@
 
 #include <skyrank/plan.hpp>
 
+#include "planner/choose.hpp"
+
 // The list of all rules: what plans do beyond choosing an algorithm, each of which can be switched off. No rule changes
 // an answer, only the time that it takes.
 namespace skyrank::exec {
@@ -114,6 +116,9 @@ class RuleLog {
   const Rules& rules() const { return rules_; }
   void applied(Rule rule, std::string how) { note(rule, true, std::move(how)); }
   void left_out(Rule rule, std::string why) { note(rule, false, std::move(why)); }
+  /// Keeps a choice by price; those that explain does not list are not made into text.
+  void decided(PricedDecision decision) { decisions_.push_back(std::move(decision)); }
+  const std::vector<PricedDecision>& decisions() const { return decisions_; }
   /// Every rule once, in the list's order; those that were not noted did not come up.
   std::vector<RuleOutcome> outcomes() const;
 
@@ -122,6 +127,10 @@ class RuleLog {
 
   Rules rules_;
   std::vector<RuleOutcome> noted_;  // the last of a rule counts
+  std::vector<PricedDecision> decisions_;
 };
+
+/// Returns a candidate of a choice, in the words of explain.
+PricedCandidate priced_candidate(std::string name, const planner::Price& price, bool taken);
 
 }  // namespace skyrank::exec

@@ -17,7 +17,8 @@ struct TableOrigin {
   NodeStatistics statistics = {};       ///< statistics of the scan
   double predicted_ms = 0;              ///< expected time of reading the table
   std::vector<RuleOutcome> rules = {};  ///< outcomes of the rules that were decided before the table was there
-  std::optional<PlanNode> parts = {};   ///< the parts of the input that left the table's rows
+  std::vector<PricedDecision> decisions = {};  ///< choices by price that were made before, and those of a part
+  std::optional<PlanNode> parts = {};          ///< the parts of the input that left the table's rows
 };
 
 /// Returns outcomes of rules, of which those that were decided before stand for themselves.

@@ -16,7 +16,9 @@ PlanNode node_of(const Operator& op) {
   node.reason = op.note;
   node.fallback = op.fallback;
   if (op.device) node.device = name_of(*op.device);
-  node.predicted_rows = op.estimate.rows;
+  node.predicted_rows = op.estimate.rows.expected;
+  node.predicted_rows_low = op.estimate.rows.low;
+  node.predicted_rows_high = op.estimate.rows.high;
   node.predicted_ms = op.estimate.ms;
   node.predicted_bytes = op.estimate.bytes;
   node.statistics = op.statistics;
@@ -32,6 +34,17 @@ void add_path(PlanNode& node, const PathDescription& path) {
   node.predicted_bytes = path.predicted_bytes;
   node.parameters = path.parameters;
   node.alternatives = path.alternatives;
+}
+
+/// Adds the choice of an operator's algorithm, if its candidates are priced at high.
+void add_decision(std::vector<PricedDecision>& decisions, const PlanNode& node, const PathDescription& path) {
+  if (path.price.high == 0) return;
+  PricedDecision& made = decisions.emplace_back(PricedDecision{node.op, {}});
+  made.candidates.push_back(priced_candidate(path.algorithm, path.price, true));
+  for (const Alternative& other : path.alternatives) {
+    if (other.predicted_ms_high == 0) continue;
+    made.candidates.push_back({other.algorithm, false, other.predicted_ms, other.predicted_ms_high});
+  }
 }
 
 void add_metrics(PlanNode& node, const OperatorMetrics& metrics) {
@@ -53,12 +66,17 @@ void add_origin(PlanNode& scan, const TableOrigin& origin) {
 
 PlanNode tree_of(const PhysicalPlan& plan, const RunRecord* record) {
   const TableOrigin* const origin = (record != nullptr ? record->origin : plan.origin).get();
+  const RuleLog& rules = record != nullptr ? record->rules : plan.rules;
+  const bool lists = plan.constraints.lists_candidates;
+  std::vector<PricedDecision> decisions = rules.decisions();
   PlanNode root;
   for (const Operator* op : pipeline(plan, record != nullptr && record->fell_back)) {
     PlanNode node = node_of(*op);
     if (op->path) add_path(node, *op->path);
     const OperatorMetrics* const metrics = record != nullptr ? record->find(*op) : nullptr;
     if (metrics != nullptr) add_metrics(node, *metrics);
+    const std::optional<PathDescription>& path = metrics != nullptr && metrics->path ? metrics->path : op->path;
+    if (lists && path) add_decision(decisions, node, *path);
     if (op->kind != OperatorKind::scan) {
       node.children.push_back(std::move(root));
     } else if (origin != nullptr) {
@@ -66,8 +84,12 @@ PlanNode tree_of(const PhysicalPlan& plan, const RunRecord* record) {
     }
     root = std::move(node);
   }
-  root.rules = (record != nullptr ? record->rules : plan.rules).outcomes();
-  if (origin != nullptr) root.rules = with_decided(std::move(root.rules), origin->rules);
+  root.rules = rules.outcomes();
+  if (origin != nullptr) {
+    root.rules = with_decided(std::move(root.rules), origin->rules);
+    decisions.insert(decisions.end(), origin->decisions.begin(), origin->decisions.end());
+  }
+  root.decisions = std::move(decisions);
   return root;
 }
 

@@ -13,6 +13,7 @@
 
 #include "engine/runtime/column_cache.hpp"
 #include "kernels/common/memory.hpp"
+#include "planner/facts/cardinality.hpp"
 #include "planner/sampling.hpp"
 
 // Data that the engine keeps with a table: the planner's samples by query, and views of its rows as several GPUs have
@@ -21,12 +22,22 @@ namespace skyrank::exec {
 
 /// The findings of a sample for one query.
 struct TableSample {
-  std::size_t rows = 0;               ///< looked at; 0: none
-  std::optional<double> selectivity;  ///< share of rows that pass the condition, in [0, 1]
-  std::optional<double> groups;       ///< number of groups, or else of partitions, among all rows
-  bool far_apart = false;             ///< values of groups are too far apart to number the groups by them
-  planner::Statistics preference;     ///< statistics of the first step's keys, over rows that pass the condition
-  planner::Statistics ranking;        ///< statistics of the ranking's keys; assumed if a skyline comes before it
+  std::size_t rows = 0;                        ///< looked at; 0: none
+  std::optional<double> selectivity;           ///< share of rows that pass the condition, in [0, 1]
+  double independent = 0;                      ///< rows looked at for that share, fewer where neighbours pass together
+  std::optional<planner::Cardinality> groups;  ///< groups, or else partitions, among all rows that pass
+  bool far_apart = false;                      ///< values of groups are too far apart to number the groups by them
+  planner::Statistics preference;  ///< statistics of the first step's keys, over rows that pass the condition
+  planner::Statistics ranking;     ///< statistics of the ranking's keys; assumed if a skyline comes before it
+
+  /// Returns how many of the table's rows pass the condition; all where the sample says nothing of it.
+  planner::Cardinality passing(double table_rows) const {
+    if (!selectivity) return planner::Cardinality::exactly(table_rows);
+    const planner::ShareBounds bounds = planner::bounds_of_share(*selectivity, independent);
+    const bool none_seen = *selectivity * static_cast<double>(rows) < 1;  // half a row stands for none
+    return planner::Cardinality::around(none_seen ? 0 : bounds.low * table_rows, *selectivity * table_rows,
+                                        bounds.high * table_rows);
+  }
 };
 
 /// The samples of one table, by query. Thread-safe.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/common/problem.hpp"
+#include "planner/facts/cardinality.hpp"
 
 // Knowledge of the rows of a problem, and what follows of it.
 namespace skyrank::planner {
@@ -17,8 +18,14 @@ struct SkylineGrowth {
   double dims = 1;    ///< its effective number of dimensions, at least 1
   double drift = 0;   ///< change of `dims` when the number of rows grows by a factor of e
 
+  // Errors at 95 %.
+  double dims_doubt = 0;   ///< error of `dims` at the size of the sample
+  double drift_doubt = 0;  ///< error of `drift`, which counts the more the further the sample is extrapolated
+
   /// Returns the expected number of skyline rows among n.
   double rows(double n) const;
+  /// Returns the same with its bounds.
+  Cardinality bounded_rows(double n) const;
   /// Returns the exponent p of the growth around n: the skyline is proportional to n^p.
   double exponent(double n) const;
 
@@ -53,11 +60,19 @@ struct Statistics {
   double survivors = 1;    ///< share of rows that the sample's few strongest rows do not dominate
   double correlation = 0;  ///< mean rank correlation of two dimensions
   double level_rows = 0;   ///< rows of the Pareto level that is looked for; 0: that of the growth above
+  bool at_high = false;    ///< problems are priced at the upper bound of their skyline, not at the expected size
 };
+
+/// Returns the statistics as they are where the sample was misleading, within its doubt: paths are priced by them at
+/// high.
+Statistics at_high(Statistics statistics);
 
 /// Returns the expected skyline rows of a problem, by its statistics or, without any, for independent values. The size
 /// of a deeper Pareto level is given in the statistics, as samples only describe the first one.
 double skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics);
+
+/// Returns the same with its bounds. Without a sample any row may be in the skyline.
+Cardinality bounded_skyline_rows(const kernels::SkylineShape& shape, const Statistics& statistics);
 
 /// Returns the expected rows of a Pareto level below one of `level_above` rows, for `Statistics::level_rows`. Returns 0
 /// if the path of the first level, which `first` describes, is good enough: the levels are hardly larger, or the rows

@@ -67,6 +67,39 @@ TEST(Plan, ShowsWhatWasMeasuredBesideThePrediction) {
             "    transferred: 80 B to the GPU, 12 kB from it\n");
 }
 
+TEST(Plan, BoundsAreShownWhereMoreMayComeButNotAll) {
+  const auto line = [](double low, double expected, double high) {
+    PlanNode plan = example();
+    PlanNode& skyline = plan.children.front();
+    skyline.predicted_rows_low = low;
+    skyline.predicted_rows = expected;
+    skyline.predicted_rows_high = high;
+    skyline.children.front().predicted_rows_high = 1000;
+    const std::string text = to_string(plan);
+    const std::size_t begin = text.find("predicted", text.find("guard: 4 x the predicted") + 25);
+    return text.substr(begin, text.find(" in ", begin) - begin);
+  };
+  EXPECT_EQ(line(10, 32, 80), "predicted 32 rows (10 to 80)");
+  EXPECT_EQ(line(0, 32, 1000), "predicted 32 rows") << "all rows may come";
+  EXPECT_EQ(line(0, 32, 32.3), "predicted 32 rows") << "no more may come";
+  EXPECT_EQ(line(32, 32, 32), "predicted 32 rows");
+}
+
+TEST(Plan, CandidatesFollowTheRules) {
+  PlanNode plan;
+  plan.op = "gather";
+  plan.decisions = {{"top-k", {{"heap", true, 0.5, 1}, {"nth-element", false, 2, 3}}},
+                    {"fusion", {{"one pass", false, 30, 31}, {"keys first", true, 4, 5}}}};
+  EXPECT_EQ(to_string(plan),
+            "gather\n"
+            "    predicted 0 rows in 0.000 ms\n"
+            "candidates\n"
+            "    top-k   heap         0.500 ms, at high 1.00 ms  taken\n"
+            "            nth-element  2.00 ms, at high 3.00 ms\n"
+            "    fusion  one pass     30.0 ms, at high 31.0 ms\n"
+            "            keys first   4.00 ms, at high 5.00 ms  taken\n");
+}
+
 TEST(Plan, SiblingsAreJoined) {
   PlanNode leaf;
   leaf.op = "scan";

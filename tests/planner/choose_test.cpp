@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "kernels/papers/names.hpp"
 #include "planner/cost/cuda_common.hpp"
@@ -424,6 +425,82 @@ TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
 TEST(GpuParameters, SkyAlignHasManySlicesWhereOneWarpWouldWalkAlone) {
   const auto few_dims = cheapest("cuda-skyalign", skyline(1000000, 4));
   EXPECT_TRUE(few_dims.contains("slices") || few_dims.contains("live"));
+}
+
+TEST(Prefers, TheCheaperUnlessTheOtherIsAsGoodAndMuchBetterAtHigh) {
+  EXPECT_TRUE(prefers({1, 9}, {2, 2})) << "the other is not as good";
+  EXPECT_FALSE(prefers({2, 2}, {1, 9}));
+  EXPECT_TRUE(prefers({1, 3}, {1.05, 2})) << "the other is not much better at high";
+  EXPECT_FALSE(prefers({1, 4}, {1.05, 2}));
+  EXPECT_TRUE(prefers({1.05, 2}, {1, 4}));
+  EXPECT_TRUE(prefers({1, 1}, {1.05, 9}));
+  EXPECT_FALSE(prefers({1, 1}, {1, 1})) << "neither of two equal ones";
+}
+
+// Of any two candidates at most one is preferred.
+TEST(Prefers, IsAsymmetric) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> seconds(1, 1.3);
+  std::uniform_real_distribution<double> times(1, 5);
+  for (int i = 0; i < 10'000; ++i) {
+    const double a = seconds(random);
+    const double b = seconds(random);
+    const Price one{a, a * times(random)};
+    const Price other{b, b * times(random)};
+    EXPECT_FALSE(prefers(one, other) && prefers(other, one));
+    EXPECT_TRUE(prefers(one, other) || prefers(other, one));
+  }
+}
+
+TEST(Choose, CandidatesArePricedAtHighWhereThatMayDecide) {
+  const Constraints listed{.device = {}, .algorithms = {}, .parameters = {}, .lists_candidates = true};
+  int safer = 0;
+  const auto check = [&](const auto& shape, const Statistics& statistics) {
+    const auto choice = choose(shape, {}, {.threads = 2}, statistics);
+    const auto all = choose(shape, listed, {.threads = 2}, statistics);
+    ASSERT_TRUE(all.seconds_at_high);
+    EXPECT_GE(*all.seconds_at_high, all.seconds);
+    EXPECT_EQ(choice.algorithm, all.algorithm) << "prices that are only shown decide nothing";
+    double cheapest = all.seconds;
+    double cheapest_at_high = *all.seconds_at_high;
+    for (const Considered& other : all.others) {
+      EXPECT_EQ(other.seconds.has_value(), other.seconds_at_high.has_value()) << other.algorithm;
+      if (!other.seconds) continue;
+      EXPECT_GE(*other.seconds_at_high, *other.seconds) << other.algorithm;
+      if (*other.seconds >= cheapest) continue;
+      cheapest = *other.seconds;
+      cheapest_at_high = *other.seconds_at_high;
+    }
+    if (cheapest == all.seconds) return;
+    ++safer;
+    EXPECT_TRUE(as_good(all.seconds, cheapest));
+    EXPECT_LE(2 * *all.seconds_at_high, cheapest_at_high);
+    EXPECT_THAT(all.reason, HasSubstr("as good as the cheapest"));
+  };
+  for (std::size_t n = 10; n < 20'000; n += 1 + n / 20) {
+    for (std::size_t k = 1; k < n; k += 1 + k / 2) check(topk(n, k), {});
+    check(skyline(n, 4), {});
+    check(skyline(n, 4), benign());
+  }
+  EXPECT_GT(safer, 0);
+}
+
+// A guard ends a path, so that it takes no longer than what it allows and its fallback.
+TEST(Choose, AGuardBoundsThePriceAtHigh) {
+  const Constraints listed{.device = {}, .algorithms = {}, .parameters = {}, .lists_candidates = true};
+  Statistics doubtful = benign();
+  doubtful.growth.dims_doubt = 10;
+  const auto guarded = choose(skyline(1000, 4), listed, {}, doubtful);
+  ASSERT_EQ(guarded.algorithm->name, "bnl");
+  ASSERT_TRUE(guarded.guard);
+  EXPECT_EQ(*guarded.seconds_at_high, guarded.guard->seconds_at_high);
+  const auto asked =
+      choose(skyline(1000, 4), {.device = {}, .algorithms = {"bnl"}, .parameters = {}, .lists_candidates = true}, {},
+             doubtful);
+  EXPECT_FALSE(asked.guard);
+  EXPECT_GT(*asked.seconds_at_high, 2 * *guarded.seconds_at_high);
+  doubtful.growth.dims_doubt = 0;
+  EXPECT_EQ(*choose(skyline(1000, 4), listed, {}, doubtful).seconds_at_high, guarded.seconds) << "nothing is in doubt";
 }
 
 TEST(Choose, WrongParameters) {

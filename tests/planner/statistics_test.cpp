@@ -107,6 +107,34 @@ double predicted_over_true(std::size_t d, double true_rows, const auto& make) {
   return statistics.growth.rows(1e6) / true_rows;
 }
 
+TEST(Cardinality, BoundsOfAShareHoldInNearlyAllCases) {
+  std::mt19937 random(8);
+  int within = 0;
+  constexpr int kCases = 2000;
+  for (int i = 0; i < kCases; ++i) {
+    const double share = std::uniform_real_distribution<double>()(random);
+    const int size = 20 + static_cast<int>(random() % 500);
+    const ShareBounds bounds =
+        bounds_of_share(std::binomial_distribution<int>(size, share)(random) / static_cast<double>(size), size);
+    EXPECT_LE(0, bounds.low);
+    EXPECT_LE(bounds.high, 1);
+    within += bounds.low <= share && share <= bounds.high ? 1 : 0;
+  }
+  EXPECT_NEAR(within / static_cast<double>(kCases), 0.95, 0.015);
+  EXPECT_EQ(bounds_of_share(0.5, 0).low, 0);
+  EXPECT_EQ(bounds_of_share(0.5, 0).high, 1);
+}
+
+TEST(Cardinality, OfASkylineWithoutASampleIsAnything) {
+  const kernels::SkylineShape shape{.n = 1000, .d = 4, .width = KeyWidth::bytes4};
+  const Cardinality rows = bounded_skyline_rows(shape, {});
+  EXPECT_EQ(rows.low, 1);
+  EXPECT_EQ(rows.high, 1000);
+  EXPECT_EQ(rows.expected, skyline_rows(shape, {}));
+  EXPECT_EQ(bounded_skyline_rows({.n = 0, .d = 4}, {}).high, 0);
+  EXPECT_EQ(skyline_rows(shape, at_high({})), 1000);
+}
+
 double normal(std::mt19937& random) { return std::normal_distribution<double>()(random); }
 
 /// A point of the sphere of d dimensions.
@@ -119,6 +147,64 @@ std::vector<double> on_sphere(std::mt19937& random, std::size_t d) {
   }
   for (double& x : point) x /= std::sqrt(square);
   return point;
+}
+
+/// Returns the bounds of a skyline of n rows that the sample of the first of its random points tells.
+Cardinality bounds_by_sample(std::size_t n, std::size_t sample, std::size_t d, std::uint32_t seed, const auto& make,
+                             double& true_rows) {
+  std::mt19937 random(seed);
+  std::vector<std::vector<double>> points;
+  for (std::size_t row = 0; row < n; ++row) points.push_back(make(random));
+  const auto statistics = of_preference(
+      {sample, d,
+       [&](std::size_t row, std::size_t c) { return static_cast<std::uint32_t>((points[row][c] + 1) * 2e9); }},
+      n);
+  true_rows = 0;
+  for (const auto& point : points) {
+    true_rows += std::ranges::none_of(points, [&](const auto& other) {
+      bool better = false;
+      for (std::size_t c = 0; c < d; ++c) {
+        if (other[c] > point[c]) return false;
+        better = better || other[c] < point[c];
+      }
+      return better;
+    });
+  }
+  return statistics.growth.bounded_rows(static_cast<double>(n));
+}
+
+TEST(PreferenceStatistics, BoundTheSkylineInNearlyAllCases) {
+  constexpr std::size_t kRows = 4000;
+  int within = 0;
+  int all = 0;
+  const auto check = [&](std::size_t d, std::size_t sample, std::uint32_t seed, const auto& make) {
+    double true_rows = 0;
+    const Cardinality rows = bounds_by_sample(kRows, sample, d, seed, make, true_rows);
+    EXPECT_LE(rows.low, rows.expected);
+    EXPECT_LE(rows.expected, rows.high);
+    EXPECT_LE(rows.high, kRows);
+    ++all;
+    within += rows.low <= true_rows + 1e-6 && true_rows <= rows.high + 1e-6 ? 1 : 0;
+  };
+  for (const std::size_t sample : {128, 512}) {
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      for (const std::size_t d : {2, 4, 6}) {
+        check(d, sample, seed, [&](auto& random) { return on_sphere(random, d); });
+        check(d, sample, seed, [&](auto& random) {
+          std::vector<double> point(d);
+          for (double& x : point) x = std::uniform_real_distribution<double>()(random);
+          return point;
+        });
+        check(d, sample, seed, [&](auto& random) {
+          const double base = std::uniform_real_distribution<double>(0.3, 0.7)(random);
+          std::vector<double> point(d);
+          for (double& x : point) x = base + normal(random) / 20;
+          return point;
+        });
+      }
+    }
+  }
+  EXPECT_GE(within, 0.93 * all) << within << " of " << all;
 }
 
 // The true sizes are counts of random tables.

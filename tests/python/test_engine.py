@@ -228,6 +228,8 @@ def test_results(hotels):
     assert skyrank.top_k(hotels, 1, "price").levels is None
     assert skyrank.skyline(POINTS).timing["total_ms"] > 0
     assert "skyline" in skyrank.explain(POINTS, Query().prefer([low("c0"), low("c1")]))
+    assert "candidates\n" not in skyrank.explain(POINTS, Query().rank_by("c0").limit(3))
+    assert "candidates\n" in skyrank.explain(POINTS, Query().rank_by("c0").limit(3), candidates=True)
     counted = skyrank.Engine().run(Query().prefer([low("c0"), low("c1")]), POINTS, count_work=True)
     assert counted.work["bytes_read"] > 0 and "skyline" in counted.plan
 

@@ -538,6 +538,25 @@ TEST_F(CommandLine, ExplainsWithoutRunning) {
   EXPECT_FALSE(queries[1]["plan"].contains("measured_rows"));
 }
 
+TEST_F(CommandLine, ExplainListsCandidates) {
+  EXPECT_THAT(run_skyrank({"explain", batch_}).out, Not(HasSubstr("candidates\n")));
+  EXPECT_THAT(run_skyrank({"explain", batch_, "--candidates"}).out, HasSubstr("candidates\n"));
+  for (const char* analyze : {"--candidates", "--analyze"}) {
+    const Json queries =
+        Json::parse(run_skyrank({"explain", batch_, "--json", "--candidates", analyze}).out)["queries"];
+    ASSERT_FALSE(queries.empty());
+    for (const Json& query : queries) {
+      const Json& plan = query["plan"];
+      EXPECT_LE(plan["predicted_rows_low"], plan["predicted_rows"]);
+      EXPECT_LE(plan["predicted_rows"], plan["predicted_rows_high"]);
+      ASSERT_FALSE(plan["decisions"].empty());
+      for (const Json& candidate : plan["decisions"][0]["candidates"]) {
+        EXPECT_LE(candidate["predicted_ms"], candidate["predicted_ms_high"]);
+      }
+    }
+  }
+}
+
 TEST_F(CommandLine, ListsTheRulesAndPlansWithoutThem) {
   const Json list = Json::parse(run_skyrank({"explain", "--rules", "--json"}).out);
   const std::string text = run_skyrank({"explain", "--rules"}).out;

@@ -35,7 +35,7 @@ COLUMNS = ("seed", "drawn", "case", "kind", "rows", "storage", "data", "query", 
            "predicted_ms", "best_predicted_ms", "different", "plan", "best_plan")
 
 NODE = re.compile(r"^([│ ]*[├└]─ )?([a-z-]+)(?:  (.*))?$")
-COST = re.compile(r"predicted (\S+) rows? in (\S+) ms[^;]*(?:; measured(?: (\S+) rows?)?(?: in (\S+) ms)?)?")
+COST = re.compile(r"predicted (\S+) rows?(?: \([^)]*\))? in (\S+) ms[^;]*(?:; measured(?: (\S+) rows?)?(?: in (\S+) ms)?)?")
 PATH = re.compile(r"^([a-z-]+) on cpu")
 PRICED = re.compile(r"^not ([a-z-]+), \S+ ms")
 

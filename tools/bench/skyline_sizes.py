@@ -5,9 +5,9 @@ Each cell is a table of some distribution, columns and rows, whose skyline low i
 
   PYTHONPATH=build/release/python .deps/python/bin/python tools/bench/skyline_sizes.py --rows 10000 100000 1000000 --out sizes.csv
 
-It prints one line a cell and, at the end, the share of cells whose prediction is within 2 and 4 times of what came, and the
-worst. Distributions are those that skylines are compared on, and those that samples of a few rows do not show: chains,
-circles, spheres, planes, clusters. Needs the package and numpy.
+It prints one line a cell and, at the end, the share of cells whose prediction is within 2 and 4 times of what came, the share
+within the bounds of the prediction, and the worst. Distributions are those that skylines are compared on, and those that
+samples of a few rows do not show: chains, circles, spheres, planes, clusters. Needs the package and numpy.
 """
 
 import argparse
@@ -113,11 +113,11 @@ def independent(random, n, d):
 DISTRIBUTIONS = (independent, correlated, plane, thin_plane, simplex, positive_sphere, sphere, ball, shell, circle, chain, half_chain,
                  clusters, grid, duplicates, equal, opposed, skewed)
 SAMPLE = re.compile(r"sample ([\d,]+)")
-ROWS = re.compile(r"predicted ([\d,.e+]+) rows? in (\S+) ms.*; measured ([\d,]+) rows? in (\S+) ms")
+ROWS = re.compile(r"predicted ([\d,.e+]+) rows?(?: \(([\d,.e+]+) to ([\d,.e+]+)\))? in (\S+) ms.*; measured ([\d,]+) rows? in (\S+) ms")
 
 
 def number(text):
-    return float(text.replace(",", ""))
+    return None if text is None else float(text.replace(",", ""))
 
 
 def measure(engine, make, n, d, seed):
@@ -130,9 +130,9 @@ def measure(engine, make, n, d, seed):
     planning = (time.perf_counter() - start) * 1e3
     plan = engine.run(query, table).plan
     node = plan[plan.index("skyline") :]
-    rows, ms, measured_rows, measured_ms = map(number, ROWS.search(node).groups())
+    rows, low, high, ms, measured_rows, measured_ms = map(number, ROWS.search(node).groups())
     sample = SAMPLE.search(node)
-    return {"data": make.__name__, "n": n, "d": d, "sample": int(number(sample[1])) if sample else 0, "predicted": rows,
+    return {"data": make.__name__, "n": n, "d": d, "sample": int(number(sample[1])) if sample else 0, "low": low, "predicted": rows, "high": high,
             "came": measured_rows, "ratio": round(rows / measured_rows, 3), "predicted_ms": ms, "ms": measured_ms,
             "planning_ms": round(planning, 3)}
 
@@ -158,6 +158,8 @@ def main():
     far = [max(cell["ratio"], 1 / max(cell["ratio"], 1e-9)) for cell in cells]
     for most in (2, 4):
         print(f"within {most} times: {sum(it <= most for it in far)} of {len(cells)}")
+    bounded = [cell for cell in cells if cell["high"] is not None]
+    print(f"within bounds: {sum(it['low'] <= it['came'] <= it['high'] for it in bounded)} of {len(bounded)} that have some")
     order = sorted(range(len(cells)), key=lambda i: -far[i])
     print("worst:")
     for i in order[:10]:

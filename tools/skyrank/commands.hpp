@@ -66,6 +66,7 @@ struct ExplainArguments {
   std::size_t memory_bytes = 0;
   GpuArguments gpus;
   bool analyze = false;              ///< run the queries, and show what was measured
+  bool candidates = false;           ///< show what each choice by price was made from
   std::vector<std::string> without;  ///< rules of the planner
   bool rules = false;                ///< list these, and explain nothing
   bool json = false;
@@ -73,11 +74,12 @@ struct ExplainArguments {
 
 struct SqlArguments {
   std::string statement;
-  std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
-  std::string types;      ///< "column:type,..."; empty: none is stated
-  RunArguments run;       ///< all but the batch
-  bool explain = false;   ///< show the plan in place of the answer
-  bool analyze = false;   ///< show it with what was measured
+  std::string delimiter;    ///< separator of the fields of CSV; empty: the one of their format
+  std::string types;        ///< "column:type,..."; empty: none is stated
+  RunArguments run;         ///< all but the batch
+  bool explain = false;     ///< show the plan in place of the answer
+  bool analyze = false;     ///< show it with what was measured
+  bool candidates = false;  ///< show the plan with what each choice by price was made from
 };
 
 struct ShowArguments {

@@ -60,6 +60,8 @@ struct RunOptions {
   /// Number of queries over the same table that will follow. The planner spreads the start of a GPU, and the transfer
   /// of shared columns, over them and this one.
   int later_queries = 0;
+  /// Fills PlanNode::decisions, also in a run: every candidate of each choice, with its price as expected and at high.
+  bool candidates = false;
   /// Time from which the limits of time count, for a query that began before the call. None: the call.
   std::optional<std::chrono::steady_clock::time_point> began = {};
 };

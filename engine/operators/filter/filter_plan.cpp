@@ -6,17 +6,22 @@
 
 namespace skyrank::exec {
 
-double lay_out_filter(PhysicalPlan& plan, const Table& table, double rows) {
+using planner::Cardinality;
+
+Cardinality lay_out_filter(PhysicalPlan& plan, const Table& table, const Cardinality& rows) {
   if (!plan.query.condition) return rows;
   const query::BoundExpression& condition = *plan.query.condition;
   const double share = plan.sample.selectivity.value_or(guess_selectivity(*plan.condition));
-  rows = at_least_one(rows * share, rows);
-  Operator& filter = plan.operators.filter.emplace(make_operator(OperatorKind::filter, condition.text, rows));
-  predict(filter, filter_cost(*plan.condition, static_cast<double>(table.num_rows()), rows, plan.machine.threads));
+  const double expected = at_least_one(rows.expected * share, rows.expected);
+  const Cardinality bounds =
+      plan.sample.selectivity ? plan.sample.passing(rows.expected) : Cardinality{.high = rows.high};
+  const Cardinality passing = min(Cardinality::around(bounds.low, expected, bounds.high), rows);
+  Operator& filter = plan.operators.filter.emplace(make_operator(OperatorKind::filter, condition.text, passing));
+  predict(filter, filter_cost(*plan.condition, static_cast<double>(table.num_rows()), expected, plan.machine.threads));
   if (plan.sample.selectivity) {
     filter.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"selectivity", share}};
   }
-  return rows;
+  return passing;
 }
 
 OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads) {
@@ -38,7 +43,7 @@ OperatorCost device_filter_cost(const Ir& condition, double column_bytes, double
 OperatorCost first_filter_cost(const PhysicalPlan& plan, const Table& table) {
   const query::BoundExpression& condition = *plan.query.condition;
   const auto all = static_cast<double>(table.num_rows());
-  const double passing = plan.operators.filter->estimate.rows;
+  const double passing = plan.operators.filter->estimate.rows.expected;
   if (!plan.on_device) return filter_cost(*plan.condition, all, passing, plan.machine.threads);
   return device_filter_cost(*plan.condition, residency_of(columns_of({&condition}), table).row_bytes, all, passing);
 }

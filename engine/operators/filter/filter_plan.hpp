@@ -8,7 +8,7 @@
 namespace skyrank::exec {
 
 /// Lays out the filter of a condition. Returns the rows that are expected to pass.
-double lay_out_filter(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_filter(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// Returns the cost of a filter of `rows` rows, of which `kept` pass.
 OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads);

@@ -25,11 +25,11 @@ OperatorCost gather_cost(const std::vector<query::BoundOutput>& outputs, double 
 
 }  // namespace
 
-double lay_out_gather(PhysicalPlan& plan, const Table& /*table*/, double rows) {
+planner::Cardinality lay_out_gather(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& rows) {
   const std::vector<query::BoundOutput>& outputs = plan.query.outputs;
   const std::string names = query::join(outputs, [](const query::BoundOutput& output) { return output.name; });
   plan.operators.gather = make_operator(OperatorKind::gather, names, rows);
-  predict(plan.operators.gather, gather_cost(outputs, rows));
+  predict(plan.operators.gather, gather_cost(outputs, rows.expected));
   return rows;
 }
 

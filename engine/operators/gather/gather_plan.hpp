@@ -7,6 +7,6 @@
 namespace skyrank::exec {
 
 /// Lays out the answer's columns. Returns the answer's rows.
-double lay_out_gather(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_gather(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 }  // namespace skyrank::exec

@@ -39,21 +39,20 @@ std::string describe_group(const query::BoundGroup& group, const Table& table) {
   return aggregates.empty() ? columns : columns + "; " + aggregates;
 }
 
-double lay_out_group(PhysicalPlan& plan, const Table& table, double rows) {
+planner::Cardinality lay_out_group(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows) {
   if (!plan.query.group) return rows;
   const query::BoundGroup& columns = *plan.query.group;
   std::vector<DataType> types;
   for (const int column : columns.columns) types.push_back(table.column(column).type());
-  const double input = rows;
-  rows = std::min(rows, plan.sample.groups.value_or(guess_groups(rows, types)));
+  const planner::Cardinality groups = min(plan.sample.groups.value_or(bounded_guess_of_groups(rows, types)), rows);
   Operator& group =
-      plan.operators.group.emplace(make_operator(OperatorKind::group, describe_group(columns, table), rows));
-  predict(group, group_cost(columns, {types, plan.numbering, input, rows}, plan.machine.threads));
+      plan.operators.group.emplace(make_operator(OperatorKind::group, describe_group(columns, table), groups));
+  predict(group, group_cost(columns, {types, plan.numbering, rows.expected, groups.expected}, plan.machine.threads));
   group.note = describe(plan.numbering);
   if (plan.sample.groups) {
-    group.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"groups", *plan.sample.groups}};
+    group.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"groups", plan.sample.groups->expected}};
   }
-  return rows;
+  return groups;
 }
 
 // Values are read here and there. Totals of groups come to the host, which makes columns of them. Where a ranking wants

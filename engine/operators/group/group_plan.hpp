@@ -13,7 +13,7 @@ namespace skyrank::exec {
 std::string describe_group(const query::BoundGroup& group, const Table& table);
 
 /// Lays out `group_by`. Returns the expected number of groups.
-double lay_out_group(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_group(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// The size of a problem: groups and their aggregates on a GPU.
 struct DeviceGroupingShape {

@@ -29,13 +29,15 @@ OperatorCost missing_cost(const std::vector<const query::BoundExpression*>& expr
 
 }  // namespace
 
-double lay_out_missing(PhysicalPlan& plan, const Table& /*table*/, double rows) {
+planner::Cardinality lay_out_missing(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& rows) {
   const query::BoundQuery& query = plan.query;
   if (!query::drops_or_refuses(query.nan_rule) && !query::drops_or_refuses(query.null_rule)) return rows;
+  const bool drops = query.nan_rule == Missing::exclude || query.null_rule == Missing::exclude;
+  const planner::Cardinality left{drops ? 0 : rows.low, rows.expected, rows.high};
   Operator& missing =
-      plan.operators.missing.emplace(make_operator(OperatorKind::missing, describe_missing(query), rows));
-  predict(missing, missing_cost(value_expressions(query), rows, plan.machine.threads));
-  return rows;
+      plan.operators.missing.emplace(make_operator(OperatorKind::missing, describe_missing(query), left));
+  predict(missing, missing_cost(value_expressions(query), rows.expected, plan.machine.threads));
+  return left;
 }
 
 }  // namespace skyrank::exec

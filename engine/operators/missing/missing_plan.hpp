@@ -7,6 +7,6 @@
 namespace skyrank::exec {
 
 /// Lays out the rules `nan` and `nulls` where they drop or refuse rows. Returns the rows that are expected to be left.
-double lay_out_missing(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_missing(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 }  // namespace skyrank::exec

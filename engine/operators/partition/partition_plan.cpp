@@ -32,7 +32,7 @@ OperatorCost partition_cost(const GroupingShape& shape, int threads) {
 
 }  // namespace
 
-double lay_out_partition(PhysicalPlan& plan, const Table& table, double rows) {
+planner::Cardinality lay_out_partition(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows) {
   const query::BoundQuery& query = plan.query;
   if (query.partition_columns.empty()) return rows;
   std::vector<query::Schema::Field> fields;
@@ -40,14 +40,14 @@ double lay_out_partition(PhysicalPlan& plan, const Table& table, double rows) {
   std::vector<DataType> types;
   for (const auto& field : fields) types.push_back(field.type);
   const bool looked_at = plan.sample.groups && !query.group;
-  plan.segments = looked_at ? std::min(rows, *plan.sample.groups) : guess_groups(rows, types);
+  plan.segments = min(looked_at ? *plan.sample.groups : bounded_guess_of_groups(rows, types), rows);
   const std::string names = query::join(fields, [](const auto& field) { return field.name; });
   Operator& partition = plan.operators.partition.emplace(make_operator(OperatorKind::partition, names, rows));
   const Numbering numbering = query.group ? Numbering::by_values : plan.numbering;
-  predict(partition, partition_cost({types, numbering, rows, plan.segments}, plan.machine.threads));
+  predict(partition, partition_cost({types, numbering, rows.expected, plan.segments.expected}, plan.machine.threads));
   partition.note = describe(numbering);
   if (looked_at) {
-    partition.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"partitions", plan.segments}};
+    partition.statistics = {{"sample", static_cast<double>(plan.sample.rows)}, {"partitions", plan.segments.expected}};
   }
   return rows;
 }

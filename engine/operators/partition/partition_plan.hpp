@@ -8,7 +8,7 @@
 namespace skyrank::exec {
 
 /// Lays out `partition_by`, and estimates the number of partitions. Returns the rows, of which it drops none.
-double lay_out_partition(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_partition(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// Returns the cost of sorting rows by partition on a GPU, and of moving keys of `key_bytes` a row into that order. The
 /// columns that make the partitions are on the GPU, and take `column_bytes` a row.

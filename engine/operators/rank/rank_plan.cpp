@@ -38,6 +38,23 @@ std::vector<std::pair<std::string, double>> described_ranking(const planner::Sta
           {"NULL or NaN", ranking.worst}};
 }
 
+/// Returns the rows of the window of each of some partitions, which have so many rows together.
+planner::Cardinality rows_of_window(const Window& window, const planner::Cardinality& rows,
+                                    const planner::Cardinality& partitions) {
+  const auto offset = static_cast<double>(window.offset);
+  const auto rest = [&](double all, double skipping) { return std::max(all - skipping * offset, 0.0); };
+  const planner::Cardinality left{rest(rows.low, partitions.high), rest(rows.expected, partitions.expected),
+                                  rest(rows.high, partitions.low)};
+  if (!window.limit) return left;
+  const auto limit = static_cast<double>(*window.limit);
+  const double expected = std::min(left.expected, partitions.expected * limit);
+  const bool alone = partitions.high <= 1;
+  // Each partition has a row, but may have no more.
+  const double least = alone ? limit : offset == 0 ? std::min(limit, 1.0) * partitions.low : 0;
+  const double most = window.ties == Ties::all ? left.high : partitions.high * limit;
+  return planner::Cardinality::around(std::min(left.low, least), expected, std::min(left.high, most));
+}
+
 }  // namespace
 
 std::string describe_ranking(const std::vector<query::BoundRankTerm>& ranking) {
@@ -46,28 +63,26 @@ std::string describe_ranking(const std::vector<query::BoundRankTerm>& ranking) {
   });
 }
 
-double lay_out_rank(PhysicalPlan& plan, const Table& /*table*/, double rows) {
+planner::Cardinality lay_out_rank(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& rows) {
   const query::BoundQuery& query = plan.query;
   if (!query.ranking.empty()) {
     plan.operators.rank_keys = make_operator(OperatorKind::rank_keys, describe_ranking(query.ranking), rows);
     const bool listed = is_listed(plan) || plan.preference;
     predict(*plan.operators.rank_keys,
-            keys_cost(ranking_expressions(plan), ranking_key_bytes(plan), rows, listed, plan.machine.threads));
+            keys_cost(ranking_expressions(plan), ranking_key_bytes(plan), rows.expected, listed, plan.machine.threads));
   }
   const Window window = window_of(query);
   if (query.ranking.empty() && window.is_all()) return rows;
-  const double rest = std::max(rows - plan.segments * static_cast<double>(window.offset), 0.0);
-  const double most = window.limit ? plan.segments * static_cast<double>(*window.limit) : rest;
-  rows = std::min(rest, most);
+  const planner::Cardinality answer = rows_of_window(window, rows, plan.segments);
   const OperatorKind op = query.ranking.empty() ? OperatorKind::limit
                           : query.limit         ? OperatorKind::top_k
                                                 : OperatorKind::sort;
   const std::string what = describe_ranking(query.ranking);
   const std::string part = describe_window(query);
-  plan.operators.order = make_operator(op, what + (what.empty() || part.empty() ? "" : "; ") + part, rows);
-  if (query.ranking.empty()) plan.operators.order->estimate.bytes = rows * sizeof(std::int64_t);
+  plan.operators.order = make_operator(op, what + (what.empty() || part.empty() ? "" : "; ") + part, answer);
+  if (query.ranking.empty()) plan.operators.order->estimate.bytes = answer.expected * sizeof(std::int64_t);
   plan.operators.order->statistics = described_ranking(plan.sample.ranking);
-  return rows;
+  return answer;
 }
 
 std::vector<KeyWidth> ranking_widths(const PhysicalPlan& plan) {
@@ -99,7 +114,7 @@ FusedOptions fused_options(const PhysicalPlan& plan) {
 bool packs_ranking(const PhysicalPlan& plan) { return plan.rules.rules().has(Rule::packed_ranking); }
 
 planner::Choice<kernels::TopKAlgorithm> rank_path(const PhysicalPlan& plan) {
-  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->estimate.rows);
+  const std::int64_t n = segment_rows(plan, plan.operators.rank_keys->estimate.rows.expected);
   planner::Constraints constraints = plan.constraints;
   if (plan.device_partitions) constraints.device = kernels::Device::cuda;
   const ExecutionContext context{
@@ -111,6 +126,7 @@ void price_at_once(PathDescription& path, double count, double rows, double k, d
   const auto cost = planner::cost::cuda_partitions({.partitions = count, .rows = rows, .k = k, .key_bytes = key_bytes});
   path.predicted_ms = planner::seconds_of(cost) * 1e3;
   path.predicted_bytes = cost.bytes;
+  path.price.high = 0;  // of one partition
   path.reason = "all partitions in one launch, a block for each";
   path.alternatives.clear();  // of one partition
 }
@@ -122,15 +138,15 @@ void choose_rank_path(PhysicalPlan& plan) {
     return;
   }
   if (!plan.operators.rank_keys || plan.partition_top_k) return;
-  const double rows = plan.operators.rank_keys->estimate.rows;
+  const double rows = plan.operators.rank_keys->estimate.rows.expected;
   const auto path = rank_path(plan);
   PathDescription& order = plan.operators.order->path.emplace(describe_path(path));
   const std::vector<KeyWidth> widths = packed_widths(ranking_widths(plan), packs_ranking(plan));
   const Window window = window_of(plan.query);
   const std::int64_t largest = segment_rows(plan, rows);
   const bool there = plan.on_device && path.algorithm->device == kernels::Device::cuda && widths.size() == 1;
-  if (there && ranks_at_once(window, std::llround(plan.segments), largest)) {
-    return price_at_once(order, plan.segments, rows, static_cast<double>(window.end(largest)),
+  if (there && ranks_at_once(window, std::llround(plan.segments.expected), largest)) {
+    return price_at_once(order, plan.segments.expected, rows, static_cast<double>(window.end(largest)),
                          static_cast<double>(widths.front()));
   }
   price_repeated(order, partitions_to_solve(plan, rows), plan.machine.threads);

@@ -12,7 +12,7 @@
 namespace skyrank::exec {
 
 /// Lays out the keys of a ranking, and the top-k, the sort or, without a ranking, the limit. Returns the answer's rows.
-double lay_out_rank(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_rank(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// Describes a ranking as explain shows it.
 std::string describe_ranking(const std::vector<query::BoundRankTerm>& ranking);

@@ -10,7 +10,7 @@ std::string describe_scan(const query::BoundQuery& query, const Table& table) {
   return query.from + ": " + query::join(read, [&](int column) { return table.column(column).name(); });
 }
 
-double lay_out_scan(PhysicalPlan& plan, const Table& table, double rows) {
+planner::Cardinality lay_out_scan(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows) {
   plan.operators.scan = make_operator(OperatorKind::scan, describe_scan(plan.query, table), rows);
   return rows;
 }

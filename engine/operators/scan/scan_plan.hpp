@@ -12,6 +12,6 @@ namespace skyrank::exec {
 std::string describe_scan(const query::BoundQuery& query, const Table& table);
 
 /// Lays out the scan of the columns that a query reads. Returns the rows that it gives.
-double lay_out_scan(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_scan(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 }  // namespace skyrank::exec

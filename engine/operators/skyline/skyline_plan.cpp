@@ -61,9 +61,31 @@ ExpectedLevels expected_levels(const PhysicalPlan& plan, double rows, double fir
   return {mean_rows, path.seconds, path.algorithm};
 }
 
+/// Returns the rows that the first step of the preference leaves of so many. Of partitions, and of levels below the
+/// first, a sample of all rows tells only the expectation.
+planner::Cardinality rows_of_levels(const PhysicalPlan& plan, const planner::Cardinality& rows) {
+  const auto first_level = [&](double of) {
+    const kernels::SkylineShape shape =
+        shape_of(plan.preference->steps.front(), KeyWidth::bytes4, segment_rows(plan, of));
+    return planner::bounded_skyline_rows(shape, plan.sample.preference);
+  };
+  const planner::Cardinality level = first_level(rows.expected);
+  const auto levels = static_cast<double>(plan.query.levels.value_or(1));
+  const auto wanted = static_cast<double>(plan.query.at_least.value_or(0));
+  const double expected = std::max(levels * level.expected * plan.segments.expected, wanted);
+  const bool sampled = plan.sample.preference.sample > 0 && plan.segments.high <= 1;
+  const bool alone = levels <= 1 && wanted == 0;
+  const double least =
+      sampled && !plan.query.distinct ? first_level(rows.low).low : std::min(plan.segments.low, rows.low);
+  const double low = std::max(least, wanted);
+  const double high = sampled && alone ? first_level(rows.high).high : rows.high;
+  return min(planner::Cardinality::around(low, expected, high), rows);
+}
+
 }  // namespace
 
-double lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, double rows) {
+planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& input) {
+  planner::Cardinality rows = input;
   if (!plan.preference) return rows;
   const PreferencePlan& preference = *plan.preference;
   std::string all;
@@ -74,24 +96,19 @@ double lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, double rows) 
     bytes += static_cast<double>(step.keys.size()) * static_cast<double>(width_of(preference, step));
   }
   predict(*plan.operators.skyline_keys,
-          keys_cost(preference_expressions(plan), bytes, rows, is_listed(plan), plan.machine.threads));
+          keys_cost(preference_expressions(plan), bytes, rows.expected, is_listed(plan), plan.machine.threads));
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
-    if (s == 0) {  // later steps only decide between equal rows, of which nothing is known
-      const double levels = static_cast<double>(plan.query.levels.value_or(1));
-      const kernels::SkylineShape shape = shape_of(step, kernels::KeyWidth::bytes4, segment_rows(plan, rows));
-      const double segment = planner::skyline_rows(shape, plan.sample.preference);
-      const double kept =
-          std::max(levels * segment * plan.segments, static_cast<double>(plan.query.at_least.value_or(0)));
-      rows = std::min(rows, kept);
-    }
+    // Later steps only decide between equal rows, of which nothing is known.
+    rows =
+        s == 0 ? rows_of_levels(plan, rows) : planner::Cardinality{std::min(rows.low, 1.0), rows.expected, rows.high};
     const bool last = s + 1 == preference.steps.size();
     plan.operators.skyline.push_back(make_operator(
         OperatorKind::skyline,
         (s == 0 ? "" : "then, among equals, ") + describe(preference, step) + (last ? describe_levels(plan.query) : ""),
         rows));
     plan.operators.skyline.back().step = s;
-    if (s == 0) plan.operators.skyline.back().statistics = described_preference(plan.sample.preference, rows);
+    if (s == 0) plan.operators.skyline.back().statistics = described_preference(plan.sample.preference, rows.expected);
   }
   return rows;
 }
@@ -117,7 +134,7 @@ planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::T
   statistics.sample = plan.sample.preference.sample;
   statistics.growth = {
       .sample = count,
-      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().estimate.rows, count))};
+      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().estimate.rows.expected, count))};
   return statistics;
 }
 
@@ -135,7 +152,7 @@ std::vector<const query::BoundExpression*> preference_expressions(const Physical
 
 OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
   const Operator& keys = *plan.operators.skyline_keys;
-  const double bytes = keys.estimate.bytes / std::max(keys.estimate.rows, 1.0);
+  const double bytes = keys.estimate.bytes / std::max(keys.estimate.rows.expected, 1.0);
   const auto expressions = preference_expressions(plan);
   if (!plan.on_device) return keys_cost(expressions, bytes, rows, listed, plan.machine.threads);
   const double share = listed ? rows / std::max<double>(static_cast<double>(table.num_rows()), 1) : 1;
@@ -158,7 +175,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 }
 
 void choose_skyline_paths(PhysicalPlan& plan) {
-  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+  double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows.expected : 0;
   for (Operator& step : plan.operators.skyline) {
     PathDescription& path = step.path.emplace(describe_path(step_path(plan, step.step, rows)));
     if (step.step == 0) {
@@ -168,7 +185,7 @@ void choose_skyline_paths(PhysicalPlan& plan) {
       price_levels(path, plan, n, planner::skyline_rows(shape, plan.sample.preference));
     }
     price_repeated(path, partitions_to_solve(plan, rows), plan.machine.threads);
-    rows = step.estimate.rows;
+    rows = step.estimate.rows.expected;
   }
 }
 

@@ -15,7 +15,7 @@ namespace skyrank::exec {
 
 /// Lays out the keys of a preference and a skyline for each of its steps. Returns the rows that are expected to be
 /// left.
-double lay_out_skyline(PhysicalPlan& plan, const Table& table, double rows);
+planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// Returns the width of the keys of a preference's term.
 kernels::KeyWidth width_of(const query::BoundPreference& term);

@@ -67,7 +67,8 @@ PlanNode node_of_parts(const EngineState& engine, const QueryPlan& plan, const T
 
 /// Says how the rows came about that parts leave.
 TableOrigin origin_of(const QueryPlan& plan, PlanNode parts) {
-  return origin_of_parts(std::move(parts), {{std::string(name_of(Rule::device_parts)), true, plan.reason}});
+  return origin_of_parts(std::move(parts), {{std::string(name_of(Rule::device_parts)), true, plan.reason}},
+                         plan.rules.decisions());
 }
 
 SelectedDevice gpu_of(const EngineState& engine, const QueryPlan& plan, std::size_t lane) {

@@ -15,6 +15,7 @@
 #include "engine/parts/gpus/team.hpp"
 #include "engine/parts/gpus/turns.hpp"
 #include "engine/plan/devices.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
 #include "engine/query/bound.hpp"
@@ -125,6 +126,8 @@ double seconds_of(PhysicalPlan plan) {
   return ms / 1e3;
 }
 
+PhysicalPlan as_expected(const PhysicalPlan& plan) { return plan; }
+
 /// The planner's view of one query, in parts and as a whole.
 class PartsPlanner {
  public:
@@ -135,7 +138,8 @@ class PartsPlanner {
         table_(table),
         device_(engine_.device_of(query)),
         rows_(static_cast<double>(table.num_rows())),
-        plan_{.query = query, .rules = RuleLog(engine_.rules_of(query))} {}
+        plan_{.query = query, .rules = RuleLog(engine_.rules_of(query)), .lists_candidates = context.lists_candidates} {
+  }
 
   QueryPlan plan() && {
     divide();
@@ -226,12 +230,19 @@ class PartsPlanner {
     require_known(engine_.gpus);
     if (!spread && rows_ / count * bytes_.all() > room()) return;
     TableParts shares = spread ? std::move(*spread) : split_over_gpus(engine_, table_);
-    const double apart = seconds_of_shares(shares);
-    PhysicalPlan plan = plan_of_whole(device_);
+    const double apart = seconds_of_shares(shares, as_expected);
+    const PhysicalPlan plan = plan_of_whole(device_);
     const std::optional<std::string> no_team = why_no_team(plan);
     const double together = no_team ? kNever : seconds_of_team(plan, shares.tables.size());
-    const double whole = seconds_of(std::move(plan));
-    if (std::min(apart, together) >= whole) return;
+    const double whole = seconds_of(plan);
+    const bool divides = prefers_parts(
+        {together < apart ? "GPUs as a team" : "GPUs apart", std::min(apart, together)}, {"one device", whole}, [&] {
+          const PhysicalPlan high = plan_at_high(plan);
+          return std::pair(
+              together < apart ? seconds_of_team(high, shares.tables.size()) : seconds_of_shares(shares, plan_at_high),
+              seconds_of(high));
+        });
+    if (!divides) return;
     std::string reason = "expected to take " + in_words(std::min(apart, together)) + " on " + words + " and " +
                          in_words(whole) + " otherwise";
     if (together < apart) {
@@ -257,17 +268,17 @@ class PartsPlanner {
     if (!skyline.path || skyline.path->algorithm != kTeamAlgorithm) return kNever;
     const double divided = skyline.path->predicted_ms / 1e3;
     return whole - divided + divided / static_cast<double>(gpus) + kTeamSeconds +
-           skyline.estimate.rows * kTeamSecondsPerRow;
+           skyline.estimate.rows.expected * kTeamSecondsPerRow;
   }
 
   /// Expected seconds of the largest share on its GPU, and of merging what all leave.
-  double seconds_of_shares(const TableParts& shares) const {
+  double seconds_of_shares(const TableParts& shares, PhysicalPlan (*at)(const PhysicalPlan&)) const {
     std::size_t largest = 0;
     for (std::size_t i = 1; i < shares.tables.size(); ++i) {
       if (shares.tables[i].num_rows() > shares.tables[largest].num_rows()) largest = i;
     }
-    const PhysicalPlan plan = plan_of_part(shares.tables[largest], shares.devices[largest]);
-    const double left = plan.operators.gather.estimate.rows * static_cast<double>(shares.tables.size());
+    const PhysicalPlan plan = at(plan_of_part(shares.tables[largest], shares.devices[largest]));
+    const double left = plan.operators.gather.estimate.rows.expected * static_cast<double>(shares.tables.size());
     return seconds_of(plan) + kMergeSeconds + left * kMergeSecondsPerRow;
   }
 
@@ -288,11 +299,19 @@ class PartsPlanner {
   }
 
   /// Returns true if the way to the GPUs is expected to take less time than the CPU does.
-  bool pays_in_turns() const {
+  bool pays_in_turns() {
     const auto count = static_cast<double>(engine_.gpus.size());
     const double copied = rows_ * bytes_.columns / (kStagedRate * count) + kMergeSeconds;
-    PhysicalPlan host = plan_of_whole(DeviceChoice::cpu);
-    return copied < seconds_of(std::move(host));
+    const PhysicalPlan host = plan_of_whole(DeviceChoice::cpu);
+    return prefers_parts({"turns of the GPUs", copied}, {"on the CPU", seconds_of(host)},
+                         [&] { return std::pair(copied, seconds_of(plan_at_high(host))); });
+  }
+
+  /// Returns true if the table is to be divided. `at_high` returns the seconds of both ways where more rows come than
+  /// expected.
+  template <class AtHigh>
+  bool prefers_parts(const Way& parts, const Way& whole, const AtHigh& at_high) {
+    return prefers_first(plan_.rules, plan_.lists_candidates, Rule::device_parts, parts, whole, at_high);
   }
 
   std::int64_t rows_at_a_time() const {

@@ -147,6 +147,17 @@ void make_outputs(const QueryPlan& plan, const AnswerRows& answer, Result& resul
   result.table = Table(std::move(columns));
 }
 
+/// Returns the choice between reading late columns whole and for the rows of the answer.
+PricedDecision decision_to_read(const QueryPlan& plan, const Source& source, const PlanNode& rows) {
+  const double whole = whole_columns_seconds(source, plan.units, plan.late);
+  const auto alone = [&](double count) { return read_rows_seconds(source, count, plan.late); };
+  const bool taken = whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late);
+  return {
+      std::string(name_of(Rule::late_columns)),
+      {priced_candidate("whole columns", {whole, whole}, taken),
+       priced_candidate("rows of the answer", {alone(rows.predicted_rows), alone(rows.predicted_rows_high)}, !taken)}};
+}
+
 }  // namespace
 
 BoundQuery selection(const QueryPlan& plan) {
@@ -183,10 +194,14 @@ PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode
   node.detail = query::join(plan.query.outputs, [](const BoundOutput& output) { return output.name; });
   node.reason = "reads " + names_of(source, plan.late) + " for the rows of the answer";
   node.predicted_rows = rows.predicted_rows;
+  node.predicted_rows_low = rows.predicted_rows_low;
+  node.predicted_rows_high = rows.predicted_rows_high;
   node.predicted_ms = 1e3 * (whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late)
                                  ? read_seconds(source, plan.units, plan.late)
                                  : read_rows_seconds(source, rows.predicted_rows, plan.late));
   node.rules = std::exchange(rows.rules, {});
+  node.decisions = std::exchange(rows.decisions, {});
+  if (plan.lists_candidates) node.decisions.push_back(decision_to_read(plan, source, rows));
   node.children.push_back(std::move(rows));
   return node;
 }

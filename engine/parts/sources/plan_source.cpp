@@ -13,6 +13,7 @@
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/units_cost.hpp"
 #include "engine/parts/states/spilled_groups.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "engine/text.hpp"
 
 namespace skyrank::exec {
@@ -122,13 +123,23 @@ bool has_ample_memory(const EngineState& engine, const QueryPlan& plan, const So
   return kTimes * ColumnSizes(source, plan.columns).of_units(plan.units) < engine.memory->limit();
 }
 
+/// Returns true if a query takes longer unit by unit than over all rows together, since units are small and hardly any
+/// can be skipped.
+bool units_take_longer(QueryPlan& plan, const Source& source) {
+  const UnitPrices prices = price_units(plan.query, source, plan.units, plan.columns);
+  return prefers_first(plan.rules, plan.lists_candidates, Rule::by_units,
+                       {"all rows together", prices.together.expected},
+                       {"units one by one", prices.one_by_one.expected},
+                       [&] { return std::pair(prices.together.high, prices.one_by_one.high); });
+}
+
 bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source) {
   if (!plan.rules.rules().has(Rule::by_units)) return false;
   if (const auto reason = reason_against_units(engine, plan.query, source, plan.units)) {
     plan.rules.left_out(Rule::by_units, *reason);
     return false;
   }
-  if (has_ample_memory(engine, plan, source) && units_take_longer(plan.query, source, plan.units, plan.columns)) {
+  if (has_ample_memory(engine, plan, source) && units_take_longer(plan, source)) {
     plan.rules.left_out(Rule::by_units, "a query of each unit takes longer than one of all rows");
     return false;
   }
@@ -146,8 +157,8 @@ bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
   return !plan.late.empty() || plan.units.size() < source.units().size() || plan.division == Division::units;
 }
 
-QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source) {
-  QueryPlan plan{.query = query, .rules = RuleLog(engine.rules_of(query))};
+QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source, bool lists_candidates) {
+  QueryPlan plan{.query = query, .rules = RuleLog(engine.rules_of(query)), .lists_candidates = lists_candidates};
   plan_columns(plan, source);
   plan_units(plan, source);
   plan.otherwise = division_of_all(engine, plan, source);
@@ -177,7 +188,7 @@ QueryPlan plan_otherwise(const EngineState& engine, const QueryPlan& plan, const
 
 QueryPlan plan_all_rows(const EngineState& engine, const QueryPlan& plan, const Source& source,
                         const std::string& why) {
-  QueryPlan all{.query = plan.query, .rules = plan.rules};
+  QueryPlan all{.query = plan.query, .rules = plan.rules, .lists_candidates = plan.lists_candidates};
   all.columns = query::columns_read(plan.query);
   all.units = all_units(source);
   for (const Rule rule : kRulesOfSources) {

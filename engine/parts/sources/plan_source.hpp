@@ -13,8 +13,9 @@
 // Decides what a query reads of a source and how it is answered. Nothing is read but statistics that the source has.
 namespace skyrank::exec {
 
-/// Plans a query, bound to the schema of a source.
-QueryPlan plan_source(const EngineState& engine, const query::BoundQuery& query, const Source& source);
+/// Plans a query, bound to the schema of a source. Choices by price are kept if `lists_candidates`.
+QueryPlan plan_source(const EngineState& engine, const query::BoundQuery& query, const Source& source,
+                      bool lists_candidates);
 
 /// Returns true if a plan does not look at some rows, or at all columns of a row.
 bool leaves_out_rows(const QueryPlan& plan, const Source& source);

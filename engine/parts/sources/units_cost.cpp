@@ -147,17 +147,22 @@ double read_rows_seconds(const Source& source, double rows, std::span<const int>
          rows * count * kPickedRow;
 }
 
+double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units,
+                             std::span<const int> columns) {
+  constexpr double kGain = 1.5;
+  return kGain * read_seconds(source, units, columns);
+}
+
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns) {
   constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
-  constexpr double kGain = 1.5;               // worth the memory of whole columns, which is new to the process
   return rows_of(source, units) >= kMinRows &&
-         kGain * read_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
+         whole_columns_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
 }
 
 // A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate
 // many, before they are copied.
-bool units_take_longer(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
+UnitPrices price_units(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns) {
   const auto rows = static_cast<double>(rows_of(source, units));
   const double read = read_seconds(source, units, columns);
@@ -166,7 +171,8 @@ bool units_take_longer(const BoundQuery& query, const Source& source, const std:
   const auto wanted = static_cast<double>(query.preference ? 0 : query.offset + query.limit.value_or(0));
   const double best = std::min(rows, wanted * static_cast<double>(units.size()));
   const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
-  return share * (queries + read) > read + rows * gain;
+  const double together = read + rows * gain;
+  return {.one_by_one = {share * (queries + read), queries + read}, .together = {together, together}};
 }
 
 }  // namespace skyrank::exec

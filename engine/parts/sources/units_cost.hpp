@@ -7,6 +7,7 @@
 #include <skyrank/source.hpp>
 
 #include "engine/query/bound.hpp"
+#include "planner/choose.hpp"
 
 // Prices of reading a source, and of answering it unit by unit.
 namespace skyrank::exec {
@@ -18,13 +19,22 @@ double read_seconds(const Source& source, const std::vector<std::size_t>& units,
 /// Returns the seconds of one thread that reads columns of some rows, wherever they are: of the pages that have one.
 double read_rows_seconds(const Source& source, double rows, std::span<const int> columns);
 
+/// Returns what reading whole columns of these units counts as beside reading some of their rows, in seconds of one
+/// thread: half again as much as it takes, as it has to be worth memory that is new to the process.
+double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns);
+
 /// Returns true if columns of some rows of these units are read faster as whole columns.
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns);
 
-/// Returns true if a query over these units takes longer unit by unit than over all rows together, since units are
-/// small and hardly any can be skipped.
-bool units_take_longer(const query::BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
+/// Prices of a query over units.
+struct UnitPrices {
+  planner::Price one_by_one;  ///< at high no unit can be skipped
+  planner::Price together;
+};
+
+/// Prices a query over these units.
+UnitPrices price_units(const query::BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns);
 
 }  // namespace skyrank::exec

@@ -17,9 +17,15 @@ void add(const std::optional<T>& more, std::optional<T>& sum) {
   if (more) sum = sum.value_or(T{}) + *more;
 }
 
+void add_rows(const PlanNode& more, PlanNode& sum) {
+  sum.predicted_rows += more.predicted_rows;
+  sum.predicted_rows_low += more.predicted_rows_low;
+  sum.predicted_rows_high += more.predicted_rows_high;
+}
+
 /// Adds what another node of the same shape expected and measured.
 void add(const PlanNode& more, PlanNode& sum) {
-  sum.predicted_rows += more.predicted_rows;
+  add_rows(more, sum);
   sum.predicted_ms += more.predicted_ms;
   sum.predicted_bytes = std::max(sum.predicted_bytes, more.predicted_bytes);
   add(more.measured_rows, sum.measured_rows);
@@ -62,19 +68,29 @@ PlanNode PartsRecord::node(std::string detail) const {
   node.statistics = {{"parts", static_cast<double>(count_)}, {"ms of the slowest", slowest_ms_}};
   node.measured_ms = ms_;
   for (const PlanNode& plan : plans_) {
-    node.predicted_rows += plan.predicted_rows;
+    add_rows(plan, node);
     exec::add(plan.measured_rows, node.measured_rows);
   }
   node.children = plans_;
   return node;
 }
 
-TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided) {
-  TableOrigin origin{.rules = decided};
+TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided,
+                            const std::vector<PricedDecision>& decisions) {
+  TableOrigin origin{.rules = decided, .decisions = decisions};
   if (!parts.children.empty() && !parts.children.front().rules.empty()) {
     origin.rules = with_decided(parts.children.front().rules, decided);
   }
-  for (PlanNode& plan : parts.children) plan.rules.clear();
+  if (!parts.children.empty()) {
+    for (PricedDecision& made : parts.children.front().decisions) {
+      made.subject += " of a part";
+      origin.decisions.push_back(std::move(made));
+    }
+  }
+  for (PlanNode& plan : parts.children) {
+    plan.rules.clear();
+    plan.decisions.clear();
+  }
   origin.parts = std::move(parts);
   return origin;
 }
@@ -83,8 +99,12 @@ PlanNode plan_of_merge(std::string detail, TableOrigin origin) {
   PlanNode tree;
   tree.op = "merge";
   tree.detail = std::move(detail);
-  tree.predicted_rows = origin.parts->children.front().predicted_rows;
+  const PlanNode& part = origin.parts->children.front();
+  tree.predicted_rows = part.predicted_rows;
+  tree.predicted_rows_low = std::min(part.predicted_rows_low, 1.0);  // parts may have the same groups
+  tree.predicted_rows_high = std::max(part.predicted_rows_high, origin.parts->predicted_rows_high);
   tree.rules = std::move(origin.rules);
+  tree.decisions = std::move(origin.decisions);
   tree.children.push_back(*std::move(origin.parts));
   return tree;
 }

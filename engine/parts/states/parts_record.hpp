@@ -34,8 +34,10 @@ class PartsRecord {
 };
 
 /// Says how rows came about that parts leave, whose plans are the children of the node `parts`. The rules are those of
-/// the parts, but for those that were decided for all of them.
-TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided);
+/// the parts, but for those that were decided for all of them; choices by price are those for all and of the first
+/// part.
+TableOrigin origin_of_parts(PlanNode parts, const std::vector<RuleOutcome>& decided,
+                            const std::vector<PricedDecision>& decisions);
 
 /// Returns the plan of a query over the rows that parts leave, before these are known. The answer is expected to be as
 /// large as that of the first part.

@@ -51,12 +51,15 @@ PlanNode plan_of_part(const query::BoundQuery& query, const Table& part, std::op
     candidates.emplace().op = "scan";
     candidates->detail = describe_scan(query, part);
     candidates->predicted_rows = static_cast<double>(part.num_rows());
+    candidates->predicted_rows_low = candidates->predicted_rows_high = candidates->predicted_rows;
   }
   if (!query.group) return *std::move(candidates);
   PlanNode group;
   group.op = "group";
   group.detail = describe_group(*query.group, part);
   group.rules = std::exchange(candidates->rules, {});
+  group.decisions = std::exchange(candidates->decisions, {});
+  group.predicted_rows_high = candidates->predicted_rows_high;
   group.children.push_back(*std::move(candidates));
   return group;
 }

@@ -17,6 +17,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/window.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "planner/cost/cuda_common.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 
@@ -80,12 +81,13 @@ double seconds_to_filter(const PhysicalPlan& plan, const Table& table, double ro
 
 /// Returns the expected number of rows to group.
 double rows_to_group(const PhysicalPlan& plan) {
-  return plan.operators.filter ? plan.operators.filter->estimate.rows : plan.operators.scan.estimate.rows;
+  return plan.operators.filter ? plan.operators.filter->estimate.rows.expected
+                               : plan.operators.scan.estimate.rows.expected;
 }
 
 /// Returns the number of groups that are copied to the host: all, or those that a ranking with a limit keeps.
 double groups_on_host(const PhysicalPlan& plan) {
-  const double groups = plan.operators.group->estimate.rows;
+  const double groups = plan.operators.group->estimate.rows.expected;
   const auto best = best_groups_of(plan.query);
   return best ? std::min(groups, static_cast<double>(best->k)) : groups;
 }
@@ -97,18 +99,33 @@ OperatorCost device_cost_of_groups(const PhysicalPlan& plan, const Table& table)
     if (aggregate.argument) arguments.push_back(aggregate.argument->column);
   }
   return device_group_cost({.rows = rows_to_group(plan),
-                            .groups = plan.operators.group->estimate.rows,
+                            .groups = plan.operators.group->estimate.rows.expected,
                             .host_groups = groups_on_host(plan),
                             .column_bytes = residency_of(group.columns, table).row_bytes,
                             .columns = static_cast<double>(group.columns.size() + group.aggregates.size()),
                             .totals = static_cast<double>(arguments.size())});
 }
 
+/// Predicts the seconds for the condition and the groups on the GPU, with the transfers to it. The host has the groups
+/// in both cases: those of the GPU go back there for their ranking.
+double device_seconds_of_groups(const PhysicalPlan& plan, const Table& table) {
+  const double ranked = static_cast<double>(plan.query.ranking.size()) * groups_on_host(plan) * sizeof(std::int64_t) *
+                        planner::cost::kTransferByte;
+  return seconds_to_send(plan, table, columns_of_groups(*plan.query.group)) +
+         seconds_to_filter(plan, table, rows_to_group(plan)) + device_cost_of_groups(plan, table).seconds + ranked;
+}
+
+/// Predicts the seconds for the same on the CPU.
+double host_seconds_of_groups(const PhysicalPlan& plan) {
+  const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
+  return filter + plan.operators.group->estimate.ms / 1e3;
+}
+
 PartitionedShape partitioned_shape(const PhysicalPlan& plan, const Table& table) {
-  const double rows = plan.operators.partition->estimate.rows;
+  const double rows = plan.operators.partition->estimate.rows.expected;
   const std::int64_t largest = segment_rows(plan, rows);
   return {.rows = rows,
-          .groups = plan.segments,
+          .groups = plan.segments.expected,
           .wanted = static_cast<double>(window_of(plan.query).end(largest)),
           .column_bytes = residency_of(plan.query.partition_columns, table).row_bytes,
           .key_bytes = ranking_key_bytes(plan)};
@@ -121,8 +138,9 @@ OperatorCost device_cost_of_partitions(const PartitionedShape& shape) {
 
 /// Predicts the seconds for partitions, keys and ranking on the CPU, which keeps the best rows of each partition.
 double host_seconds(const PhysicalPlan& plan, const Table& table) {
-  const double rows = plan.operators.partition->estimate.rows;
-  const GroupingShape shape{types_of(plan.query.partition_columns, table), plan.numbering, rows, plan.segments};
+  const double rows = plan.operators.partition->estimate.rows.expected;
+  const GroupingShape shape{types_of(plan.query.partition_columns, table), plan.numbering, rows,
+                            plan.segments.expected};
   const double threads = std::max(plan.machine.threads, 1);
   const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
   return filter + numbering_cost(shape, plan.machine.threads).seconds + plan.operators.rank_keys->estimate.ms / 1e3 +
@@ -139,12 +157,14 @@ double device_seconds(const PhysicalPlan& plan, const Table& table) {
   const auto ranking = ranking_expressions(plan);
   const double read = residency_of(columns_of(ranking), table).row_bytes;
   seconds += device_keys_cost(ranking, read, ranking_key_bytes(plan), ranked, ranked / all).seconds;
-  const planner::cost::PartitionShape shape{
-      .partitions = plan.segments, .rows = ranked, .k = partitioned.wanted, .key_bytes = ranking_key_bytes(plan)};
+  const planner::cost::PartitionShape shape{.partitions = plan.segments.expected,
+                                            .rows = ranked,
+                                            .k = partitioned.wanted,
+                                            .key_bytes = ranking_key_bytes(plan)};
   seconds += planner::seconds_of(planner::cost::cuda_partitions(shape));
   const std::int64_t largest = segment_rows(plan, partitioned.rows);
-  const bool one_by_one = !ranks_at_once(window_of(plan.query), std::llround(plan.segments), largest);
-  return seconds + (one_by_one ? plan.segments * planner::cost::kCudaStart : 0);
+  const bool one_by_one = !ranks_at_once(window_of(plan.query), std::llround(plan.segments.expected), largest);
+  return seconds + (one_by_one ? plan.segments.expected * planner::cost::kCudaStart : 0);
 }
 
 }  // namespace
@@ -154,16 +174,11 @@ bool may_group_on_device(const PhysicalPlan& plan, const Table& table) {
          plan.constraints.algorithms.empty() && !why_host_groups(*plan.query.group, table);
 }
 
-bool pays_to_group_on_device(const PhysicalPlan& plan, const Table& table) {
-  const double rows = rows_to_group(plan);
-  const double filter = plan.operators.filter ? plan.operators.filter->estimate.ms / 1e3 : 0;
-  const double here = filter + plan.operators.group->estimate.ms / 1e3;
-  // The host has the groups in both cases. Those of the GPU go back there for their ranking.
-  const double ranked = static_cast<double>(plan.query.ranking.size()) * groups_on_host(plan) * sizeof(std::int64_t) *
-                        planner::cost::kTransferByte;
-  const double there = seconds_to_send(plan, table, columns_of_groups(*plan.query.group)) +
-                       seconds_to_filter(plan, table, rows) + device_cost_of_groups(plan, table).seconds + ranked;
-  return there < here;
+bool pays_to_group_on_device(PhysicalPlan& plan, const Table& table) {
+  return prefers_first(plan, Rule::device_groups, {"on the GPU", device_seconds_of_groups(plan, table)},
+                       {"on the CPU", host_seconds_of_groups(plan)}, [&](const PhysicalPlan& high) {
+                         return std::pair(device_seconds_of_groups(high, table), host_seconds_of_groups(high));
+                       });
 }
 
 void group_on_device(PhysicalPlan& plan, const Table& table) {
@@ -184,8 +199,11 @@ bool may_partition_on_device(const PhysicalPlan& plan, const Table& table) {
   return plan.operators.partition && plan.rules.rules().has(Rule::device_partitions) && !why_on_host(plan, table);
 }
 
-bool pays_to_partition_on_device(const PhysicalPlan& plan, const Table& table) {
-  return device_seconds(plan, table) < host_seconds(plan, table);
+bool pays_to_partition_on_device(PhysicalPlan& plan, const Table& table) {
+  return prefers_first(plan, Rule::device_partitions, {"on the GPU", device_seconds(plan, table)},
+                       {"on the CPU", host_seconds(plan, table)}, [&](const PhysicalPlan& high) {
+                         return std::pair(device_seconds(high, table), host_seconds(high, table));
+                       });
 }
 
 void partition_on_device(PhysicalPlan& plan, const Table& table) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/resident.hpp"
@@ -18,15 +19,15 @@ namespace skyrank::exec {
 namespace {
 
 /// Returns true if all kernels of the query would run on the GPU.
-bool would_run_there(const PhysicalPlan& plan, const Table& table) {
+bool would_run_there(PhysicalPlan& plan, const Table& table) {
   if (may_group_on_device(plan, table)) return pays_to_group_on_device(plan, table);
   if (may_partition_on_device(plan, table)) return pays_to_partition_on_device(plan, table);
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
-    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows : 0;
+    double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows.expected : 0;
     for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
       if (step_path(plan, s, rows).algorithm->device != kernels::Device::cuda) return false;
-      rows = plan.operators.skyline[s].estimate.rows;
+      rows = plan.operators.skyline[s].estimate.rows.expected;
     }
     return plan.operators.rank_keys || plan.operators.skyline_keys;
   } catch (const planner::NoPath&) {
@@ -77,7 +78,9 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   }
   PhysicalPlan there = plan;
   there.sample = sample_there(plan, table);
-  if (!would_run_there(there, table)) {
+  const bool runs_there = would_run_there(there, table);
+  plan.rules = std::move(there.rules);
+  if (!runs_there) {
     plan.rules.left_out(Rule::device_keys, "not all kernels would run there");
     return false;
   }
@@ -97,7 +100,7 @@ void place_on_device(PhysicalPlan& plan, const Table& table) {
   if (operators.filter) place(operators.filter, first_filter_cost(plan, table));
   if (operators.skyline_keys && !plan.query.group) {
     place(operators.skyline_keys,
-          skyline_keys_cost(plan, table, operators.skyline_keys->estimate.rows, is_listed(plan)));
+          skyline_keys_cost(plan, table, operators.skyline_keys->estimate.rows.expected, is_listed(plan)));
   }
   for (std::optional<Operator>* op : {&operators.skyline_keys, &operators.rank_keys}) {
     if (*op) (*op)->device = kernels::Device::cuda;

@@ -9,6 +9,7 @@
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "planner/choose.hpp"
 #include "planner/facts/estimate.hpp"
 
@@ -39,7 +40,7 @@ const char* why_filter_first(const PhysicalPlan& plan) {
 struct FilterLast {
   OperatorCost keys;
   OperatorCost filter;
-  double skyline_rows = 0;
+  planner::Cardinality skyline_rows;
   planner::Statistics statistics;  ///< statistics of all rows
 };
 
@@ -52,13 +53,13 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
   FilterLast last;
   last.keys = skyline_keys_cost(plan, table, all, false);
   last.statistics = plan.sample.preference;
-  last.skyline_rows = planner::skyline_rows(
+  last.skyline_rows = planner::bounded_skyline_rows(
       shape_of(step, width_of(*plan.preference, step), static_cast<std::int64_t>(all)), last.statistics);
   if (plan.rows_on_device) {
     const double bytes = residency_of(columns_of({&condition}), table).row_bytes;
-    last.filter = device_filter_cost(*plan.condition, bytes, last.skyline_rows, last.skyline_rows);
+    last.filter = device_filter_cost(*plan.condition, bytes, last.skyline_rows.expected, last.skyline_rows.expected);
   } else {
-    last.filter = filter_cost(*plan.condition, last.skyline_rows, last.skyline_rows, 1);
+    last.filter = filter_cost(*plan.condition, last.skyline_rows.expected, last.skyline_rows.expected, 1);
     if (plan.on_device) {
       const auto read = columns_of(preference_expressions(plan));
       last.statistics.unsent = residency_of(read, table, plan.sharing_queries > 0).unsent /
@@ -66,6 +67,17 @@ FilterLast price_filter_last(const PhysicalPlan& plan, const Table& table) {
     }
   }
   return last;
+}
+
+double seconds_filter_first(const PhysicalPlan& plan, const Table& table) {
+  const double passing = plan.operators.skyline_keys->estimate.rows.expected;
+  return first_filter_cost(plan, table).seconds + skyline_keys_cost(plan, table, passing, true).seconds +
+         step_path(plan, 0, passing).seconds;
+}
+
+double seconds_filter_last(const PhysicalPlan& plan, const Table& table, const FilterLast& last) {
+  const auto all = static_cast<double>(table.num_rows());
+  return last.keys.seconds + step_path(plan, 0, all, last.statistics).seconds + last.filter.seconds;
 }
 
 }  // namespace
@@ -76,24 +88,27 @@ void filter_after_skyline(PhysicalPlan& plan, const Table& table) {
   if (plan.strategy == Strategy::skyline_prefix) return plan.rules.left_out(Rule::filter_last, "it is fused");
   if (const char* const why = why_filter_first(plan)) return plan.rules.left_out(Rule::filter_last, why);
   const auto all = static_cast<double>(table.num_rows());
-  const double passing = operators.skyline_keys->estimate.rows;
   const FilterLast last = price_filter_last(plan, table);
   try {
-    const double first = first_filter_cost(plan, table).seconds +
-                         skyline_keys_cost(plan, table, passing, true).seconds + step_path(plan, 0, passing).seconds;
-    const double with = last.keys.seconds + step_path(plan, 0, all, last.statistics).seconds + last.filter.seconds;
-    if (with > first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows takes longer");
+    const bool first = prefers_first(
+        plan, Rule::filter_last, {"filter first", seconds_filter_first(plan, table)},
+        {"skyline of all rows first", seconds_filter_last(plan, table, last)}, [&](const PhysicalPlan& high) {
+          return std::pair(seconds_filter_first(high, table),
+                           seconds_filter_last(high, table, price_filter_last(high, table)));
+        });
+    if (first) return plan.rules.left_out(Rule::filter_last, "a skyline of all rows takes longer");
   } catch (const planner::NoPath&) {
     return;  // reported when paths are chosen
   }
   operators.filter_last = true;
   plan.sample.preference = last.statistics;
   predict(*operators.skyline_keys, last.keys);
-  operators.skyline_keys->estimate.rows = all;
+  operators.skyline_keys->estimate.rows = planner::Cardinality::exactly(all);
   predict(*operators.filter, last.filter);
   operators.filter->estimate.rows = operators.skyline.back().estimate.rows;
+  operators.filter->estimate.rows.low = 0;
   if (!plan.rows_on_device) operators.filter->device.reset();
-  for (Operator& step : operators.skyline) step.estimate.rows = std::max(step.estimate.rows, last.skyline_rows);
+  for (Operator& step : operators.skyline) step.estimate.rows = max(step.estimate.rows, last.skyline_rows);
   plan.rules.applied(Rule::filter_last, "every row that beats a row that passes, passes too, and few rows are dropped");
 }
 

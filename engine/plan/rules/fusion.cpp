@@ -6,6 +6,7 @@
 #include "engine/operators/rank/rank.hpp"
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/candidates.hpp"
@@ -37,17 +38,31 @@ double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape
   return seconds / plan.machine.threads;
 }
 
-/// Returns true if the ranking should take in the filter and the making of keys: an algorithm that can is cheaper than
-/// another one, the filter and the making of keys. One that was asked for takes them in whatever it costs, as it would
-/// otherwise not be seen to.
-bool better_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
+/// Returns the seconds of the ranking that takes in the filter and the making of keys.
+double seconds_fused(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
+  return planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds +
+         seconds_of_expressions(plan, shape, use);
+}
+
+/// Returns the seconds of the filter, the making of keys and the ranking, one after the other.
+double seconds_apart(const PhysicalPlan& plan) {
   const Operators& operators = plan.operators;
   const double before = operators.rank_keys->estimate.ms + (operators.filter ? operators.filter->estimate.ms : 0);
   const double starts = (operators.filter ? 2 : 1) * unit_cost::kStart;  // a few rows are ranked in less
-  const double apart = rank_path(plan).seconds + before * 1e-3 - starts;
+  return rank_path(plan).seconds + before * 1e-3 - starts;
+}
+
+/// Returns true if the ranking should take in the filter and the making of keys: an algorithm that can is cheaper than
+/// another one, the filter and the making of keys. One that was asked for takes them in whatever it costs, as it would
+/// otherwise not be seen to.
+bool better_fused(PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
+  const double apart = seconds_apart(plan);
   try {
-    const double fused = planner::choose(shape, plan.constraints, plan.machine, plan.sample.ranking).seconds;
-    return !plan.constraints.algorithms.empty() || fused + seconds_of_expressions(plan, shape, use) < apart;
+    const double fused = seconds_fused(plan, shape, use);
+    if (!plan.constraints.algorithms.empty()) return true;
+    return prefers_first(plan, Rule::fusion, {"one pass", fused}, {"keys first", apart}, [&](const PhysicalPlan& high) {
+      return std::pair(seconds_fused(high, shape, use), seconds_apart(high));
+    });
   } catch (const planner::NoPath&) {
     return false;
   }

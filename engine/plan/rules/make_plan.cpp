@@ -46,7 +46,7 @@ void copy_columns_to_host(PhysicalPlan& plan, const Table& table) {
 }
 
 /// An operator lays itself out after the ones before it, which give `rows` rows. Returns the rows that it gives.
-using LayOut = double (*)(PhysicalPlan& plan, const Table& table, double rows);
+using LayOut = planner::Cardinality (*)(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
 /// The operators that a query may need, in the order in which they run.
 constexpr LayOut kOperators[] = {
@@ -85,7 +85,7 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const planne
   if (plan.query.preference) plan.preference = plan_preference(*plan.query.preference);
   look_at_sample(plan, table);
   plan.numbering = plan.sample.far_apart ? Numbering::by_hashing : Numbering::by_values;
-  auto rows = static_cast<double>(table.num_rows());
+  auto rows = planner::Cardinality::exactly(static_cast<double>(table.num_rows()));
   for (const LayOut lay_out : kOperators) rows = lay_out(plan, table, rows);
   for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
   return plan;

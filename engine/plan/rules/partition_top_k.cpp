@@ -30,7 +30,7 @@ void keep_best_of_partitions(PhysicalPlan& plan, const Table& /*table*/) {
   plan.partition_top_k = true;
   operators.order->note = "the best of each partition are kept in one pass over the keys";
   operators.order->estimate.ms =
-      operators.rank_keys->estimate.rows * unit_cost::kBeaten * 1e3 / std::max(plan.machine.threads, 1);
+      operators.rank_keys->estimate.rows.expected * unit_cost::kBeaten * 1e3 / std::max(plan.machine.threads, 1);
   plan.rules.applied(Rule::partition_top_k, "rows need not be sorted by partition");
 }
 

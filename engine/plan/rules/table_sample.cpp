@@ -159,15 +159,21 @@ Neighbours look_at_neighbours(const Segments& groups, const Rows& rows) {
 
 /// Estimates the groups among n rows from a list of some of them. Where rows of a group lie together there are no more
 /// groups than runs of equal rows.
-double count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows, double n) {
+planner::Cardinality count_groups(const std::vector<int>& columns, const Table& table, const RowSet& rows,
+                                  const planner::Cardinality& n) {
   const Segments groups = partition(table, columns, rows.view());
-  if (rows.is_all()) return estimate_groups(n, count_sizes(groups, rows.size()));
+  if (rows.is_all()) return bounded_groups(n, count_sizes(groups, rows.size()));
   Neighbours neighbours = look_at_neighbours(groups, rows.view());
-  if (!neighbours.lie_together()) return estimate_groups(n, count_sizes(groups, rows.size()));
+  if (!neighbours.lie_together()) return bounded_groups(n, count_sizes(groups, rows.size()));
   const double changes = neighbours.pairs - neighbours.equal;
-  const double runs = n * (changes + std::sqrt(changes) + 1) / neighbours.pairs;
+  const auto runs = [&](double deviations) {
+    return (changes + deviations * std::sqrt(changes) + 1) / neighbours.pairs;
+  };
   const RowSet firsts = RowSet::listed(std::move(neighbours.firsts));
-  return std::min(runs, estimate_groups(n, count_sizes(partition(table, columns, firsts.view()), firsts.size())));
+  const SampledGroups apart = count_sizes(partition(table, columns, firsts.view()), firsts.size());
+  const planner::Cardinality most{runs(1) * n.low, runs(1) * n.expected, runs(3) * n.high};
+  const planner::Cardinality found = min(bounded_groups(n, apart), most);
+  return planner::Cardinality::around(static_cast<double>(groups.count()), found.expected, found.high);
 }
 
 /// Columns whose values statistics are made of.
@@ -190,14 +196,35 @@ Sampled draw(const BoundQuery& query, const Table& table, std::size_t size) {
   return {table, drawn, drawn};
 }
 
+/// Returns how many rows drawn one by one would tell as much of the share that passes as rows drawn in runs of
+/// neighbours: fewer where neighbours pass together (Kish, "Survey Sampling", 1965, section 5.4).
+double independent_rows(const Rows& drawn, const Rows& passing, double share) {
+  double pairs = 0;
+  double both = 0;  // neighbours that both pass
+  for (std::int64_t i = 1, p = 0; i < drawn.n; ++i) {
+    while (p < passing.n && passing[p] < drawn[i - 1]) ++p;
+    if (drawn[i] != drawn[i - 1] + 1) continue;
+    ++pairs;
+    both += p + 1 < passing.n && passing[p] == drawn[i - 1] && passing[p + 1] == drawn[i] ? 1 : 0;
+  }
+  const auto size = static_cast<double>(drawn.n);
+  const double variance = share * (1 - share);
+  if (pairs == 0 || variance <= 0) return size;
+  const double correlation = std::clamp((both / pairs - share * share) / variance, 0.0, 1.0);
+  const double run = size / std::max(size - pairs, 1.0);
+  return size / (1 + (run - 1) * correlation);
+}
+
 /// Leaves the rows that pass the condition, and says which share they are.
 void look_at_condition(const BoundQuery& query, Sampled& sampled, TableSample& sample) {
   sample.rows = static_cast<std::size_t>(sampled.rows.size());
   if (!query.condition) return;
   const auto size = static_cast<double>(sampled.rows.size());
-  sampled.rows = RowSet::listed(filter(*query.condition, sampled.table, sampled.rows.view()));
+  const RowSet drawn = std::move(sampled.rows);
+  sampled.rows = RowSet::listed(filter(*query.condition, sampled.table, drawn.view()));
   // With none at all, half a row of the sample is as good a guess as any.
   sample.selectivity = std::max(static_cast<double>(sampled.rows.size()), 0.5) / size;
+  sample.independent = independent_rows(drawn.view(), sampled.rows.view(), *sample.selectivity);
 }
 
 /// Looks at `size` rows for the groups or, without `group_by`, the partitions.
@@ -207,7 +234,7 @@ void look_at_groups(const BoundQuery& query, const Table& table, std::size_t siz
   Sampled sampled = draw(query, table, size);
   look_at_condition(query, sampled, sample);
   if (sampled.rows.size() < 2) return;
-  const double n = static_cast<double>(table.num_rows()) * sample.selectivity.value_or(1);
+  const planner::Cardinality n = sample.passing(static_cast<double>(table.num_rows()));
   sample.groups = count_groups(columns, sampled.table, sampled.rows, n);
   sample.far_apart =
       choose_numbering(sampled.table, columns, sampled.rows.view(), table.num_rows()) == Numbering::by_hashing;

@@ -314,9 +314,15 @@ class Engine:
         _warn(query, core)
         return Result(self._core.run(asked, core, call))
 
-    def explain(self, query: Query, data: Any, *, timeout: float | datetime.timedelta | None = None) -> str:
-        """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises."""
-        return self._core.explain(core_of(query), *_opened(data, timeout))
+    def explain(
+        self, query: Query, data: Any, *, timeout: float | datetime.timedelta | None = None, candidates: bool = False
+    ) -> str:
+        """Returns the plan of a query, without running it, as a tree for a terminal. Raises what `run` raises.
+
+        With `candidates` it also shows what each choice by price was made from, with the price of each candidate as
+        expected and at high: where more rows come than expected.
+        """
+        return self._core.explain(core_of(query), *_opened(data, timeout), candidates)
 
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""

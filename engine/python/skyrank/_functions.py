@@ -276,9 +276,12 @@ def _unknown_table(name: str, known: list[str]) -> str:
     return f"there is no table '{name}'; {given}. Give it as an argument, {name}=..., or name a file in quotes"
 
 
-def explain(data: Any, question: Query) -> str:
-    """Returns the plan of a query over `data`, without running it, as a tree for a terminal."""
-    return default_engine().explain(question, data)
+def explain(data: Any, question: Query, *, candidates: bool = False) -> str:
+    """Returns the plan of a query over `data`, without running it, as a tree for a terminal.
+
+    With `candidates` it also shows what each choice by price was made from; see `Engine.explain`.
+    """
+    return default_engine().explain(question, data, candidates=candidates)
 
 
 def partial(question: Query, part: Any, first_row: int) -> Partial:

@@ -122,12 +122,15 @@ void bind_runs(Class& type, const Get& get) {
                return engine.partial(query, get(part), first_row, call.options(std::move(stop)));
              });
            });
-  type.def("explain", [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call) {
-    const Engine& engine = self.get();
-    return interruptible(call.main_thread, [&](std::stop_token stop) {
-      return to_string(engine.explain(query, get(data), call.options(std::move(stop))));
-    });
-  });
+  type.def("explain",
+           [get](ForkedEngine& self, const Query& query, const Data& data, const Call& call, bool candidates) {
+             const Engine& engine = self.get();
+             return interruptible(call.main_thread, [&](std::stop_token stop) {
+               RunOptions options = call.options(std::move(stop));
+               options.candidates = candidates;
+               return to_string(engine.explain(query, get(data), options));
+             });
+           });
 }
 
 Partial import_partial(const nb::capsule& schema, const nb::capsule& array) {

@@ -80,6 +80,34 @@ TEST(Estimate, GroupsOfOneSizeAndOfAPowerLaw) {
   }
 }
 
+TEST(Estimate, GroupsAreWithinTheirBoundsInNearlyAllCases) {
+  int within = 0;
+  int all = 0;
+  for (const double exponent : {0.0, 0.5, 0.8, 1.0, 1.3}) {
+    for (const std::size_t groups : {10, 100, 1000, 10'000, 100'000}) {
+      for (const std::size_t sample : {128, 2000}) {
+        const auto zipf = [&](double place) { return std::pow(place, -exponent); };
+        const SampledGroups all_rows = drawn(groups, 100'000, zipf);
+        const auto bounds = bounded_groups(planner::Cardinality::exactly(100'000), drawn(groups, sample, zipf));
+        EXPECT_LE(bounds.low, bounds.expected);
+        EXPECT_LE(bounds.expected, bounds.high);
+        EXPECT_LE(bounds.high, 100'000);
+        ++all;
+        within += bounds.low <= all_rows.distinct && all_rows.distinct <= bounds.high ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(within, 0.93 * all) << within << " of " << all;
+}
+
+TEST(Estimate, GuessedGroupsHaveNoMoreThanTheirTypesHaveValues) {
+  const auto rows = planner::Cardinality::exactly(1e6);
+  EXPECT_EQ(bounded_guess_of_groups(rows, {Type::boolean}).high, 3) << "NULL is a group";
+  EXPECT_EQ(bounded_guess_of_groups(rows, {Type::int8, Type::boolean}).high, 257 * 3);
+  EXPECT_EQ(bounded_guess_of_groups(rows, {Type::int32}).high, 1e6);
+  EXPECT_EQ(bounded_guess_of_groups(rows, {Type::int32}).low, 1);
+}
+
 TEST(Estimate, GroupsGrowWithRows) {
   for (const SampledGroups& sample : {SampledGroups{1000, 700, 600, 60, 20}, SampledGroups{1000, 700, 600, 60, 0},
                                       SampledGroups{1000, 999, 998, 1, 0}, SampledGroups{1000, 300, 250, 30, 15}}) {

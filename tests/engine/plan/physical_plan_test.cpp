@@ -103,6 +103,24 @@ TEST(PhysicalPlan, ItsPathsAreChosenForEstimatedSizes) {
   EXPECT_FALSE(plan.operators.order->path->algorithm.empty());
 }
 
+TEST(PhysicalPlan, AtHighHasTheUpperBoundsAndTheirCosts) {
+  const PhysicalPlan plan = unwritten(skyline().where("g < 5").rank_by({low("a + b")}).limit(5));
+  const PhysicalPlan high = plan_at_high(plan);
+  const std::vector<const Operator*> expected = pipeline(plan);
+  const std::vector<const Operator*> raised = pipeline(high);
+  ASSERT_EQ(expected.size(), raised.size());
+  for (std::size_t i = 0; i < raised.size(); ++i) {
+    EXPECT_EQ(raised[i]->estimate.rows, planner::Cardinality::exactly(expected[i]->estimate.rows.high));
+    EXPECT_GE(raised[i]->estimate.ms, expected[i]->estimate.ms);
+  }
+  const Operator& filter = *plan.operators.filter;
+  EXPECT_GT(filter.estimate.rows.high, filter.estimate.rows.expected);
+  EXPECT_NEAR(high.operators.skyline_keys->estimate.ms / plan.operators.skyline_keys->estimate.ms,
+              filter.estimate.rows.high / filter.estimate.rows.expected, 1e-6);
+  EXPECT_GE(planner::skyline_rows({.n = 10'000, .d = 3}, high.sample.preference),
+            planner::skyline_rows({.n = 10'000, .d = 3}, plan.sample.preference));
+}
+
 TEST(PhysicalPlan, SaysWhyNoPathFits) {
   const planner::Constraints on_gpu{kernels::Device::cuda, {}, {}};
   PhysicalPlan plan = planned(skyline(), {}, on_gpu);
@@ -148,19 +166,19 @@ TEST(SkylineTopKRule, NamesItsFallback) {
   select_before_skyline(plan, points());
   ASSERT_EQ(plan.strategy, Strategy::skyline_prefix) << outcome(plan, "skyline-top-k").reason;
   EXPECT_EQ(plan.fallback, Strategy::stages);
-  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, static_cast<double>(plan.selection->k));
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows.expected, static_cast<double>(plan.selection->k));
   EXPECT_THAT(names(plan), ElementsAre("scan", "top-k", "keys", "skyline", "keys", "top-k", "gather"));
   EXPECT_THAT(names(plan, true), ElementsAre("scan", "filter", "keys", "skyline", "keys", "top-k", "gather"));
 }
 
 TEST(SkylineTopKRule, ChangesNothingWhereItIsLeftOut) {
   PhysicalPlan plan = unwritten(skyline().rank_by({high("a")}).limit(5));
-  const double rows = plan.operators.skyline_keys->estimate.rows;
+  const double rows = plan.operators.skyline_keys->estimate.rows.expected;
   select_before_skyline(plan, points());
   EXPECT_EQ(plan.strategy, Strategy::stages);
   EXPECT_FALSE(plan.selection);
   EXPECT_FALSE(plan.operators.skyline_prefix);
-  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows, rows);
+  EXPECT_EQ(plan.operators.skyline_keys->estimate.rows.expected, rows);
 }
 
 TEST(FilterLastRule, PutsTheFilterAfterTheSkyline) {
@@ -258,7 +276,7 @@ double groups_expected(std::vector<std::int64_t> keys) {
   const Table table({Column::own("key", std::move(keys))});
   const Query query = Query::from("t").group_by({"key"}).aggregate({count("n")});
   const PhysicalPlan plan = make_plan(query::bind(query, query::schema_of(table)), table, {}, {.threads = 1}, {});
-  return plan.operators.group->estimate.rows / static_cast<double>(distinct.size());
+  return plan.operators.group->estimate.rows.expected / static_cast<double>(distinct.size());
 }
 
 TEST(TableSample, CountsGroupsOfSkewedAndOfSortedKeys) {

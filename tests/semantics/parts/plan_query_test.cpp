@@ -146,6 +146,39 @@ TEST(PlanQuery, AnswersOfUnitsShowTheirPartsBelowTheScan) {
   EXPECT_THAT(to_string(result.plan), HasSubstr("otherwise: all rows as one table"));
 }
 
+void expect_ordered_bounds(const PlanNode& node) {
+  EXPECT_LE(node.predicted_rows_low, node.predicted_rows) << node.op;
+  EXPECT_LE(node.predicted_rows, node.predicted_rows_high) << node.op;
+  for (const PlanNode& child : node.children) expect_ordered_bounds(child);
+}
+
+TEST(PlanQuery, BoundsOfRowsAreInOrderInAllPartsOfAPlan) {
+  const Counted source;
+  const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  const Query skyline = Query::from("t").where("note > 1000").prefer({low("x"), low("y")});
+  for (const Query& query : {best_notes(), sums(), skyline}) {
+    expect_ordered_bounds(engine.explain(query, source));
+    expect_ordered_bounds(engine.run(query, source).plan);
+  }
+}
+
+TEST(PlanQuery, ListsTheChoicesOfASourceAndOfItsParts) {
+  const Counted source;
+  const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
+  EXPECT_THAT(engine.explain(best_notes(), source).decisions, IsEmpty());
+  for (const PlanNode& plan : {engine.explain(best_notes(), source, {.candidates = true}),
+                               engine.run(best_notes(), source, {.candidates = true}).plan}) {
+    std::vector<std::string> subjects;
+    for (const PricedDecision& made : plan.decisions) subjects.push_back(made.subject);
+    EXPECT_THAT(subjects, testing::IsSupersetOf({"by-units", "late-columns", "top-k of a part"}));
+    const auto by_units = std::ranges::find(plan.decisions, "by-units", &PricedDecision::subject);
+    for (const PricedCandidate& candidate : by_units->candidates) {
+      EXPECT_EQ(candidate.taken, candidate.name == "units one by one");
+    }
+    for (const PlanNode& child : plan.children) EXPECT_THAT(child.decisions, IsEmpty());
+  }
+}
+
 TEST(PlanQuery, ALimitOfTimeCountsFromTheBeginningThatIsTold) {
   const Counted source;
   const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});

@@ -56,7 +56,7 @@ class Plans(unittest.TestCase):
 
     def test_what_is_below_parts_counts_once(self):
         plan = decisions.Plan("top-k  low a\n│   predicted 3 rows in 1.00 ms\n"
-                              "└─ scan  t: a\n   │   predicted 1,000 rows in 0.500 ms\n"
+                              "└─ scan  t: a\n   │   predicted 1,000 rows (10 to 2,000) in 0.500 ms\n"
                               "   └─ parts  4 units\n      │   predicted 12 rows in 8.00 ms\n"
                               "      └─ scan  t: a\n             predicted 250 rows in 2.00 ms\nrules\n    by-units  why\n")
         self.assertEqual((plan.predicted_ms(), plan.rules), (9.5, {"by-units"}))

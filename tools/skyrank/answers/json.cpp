@@ -41,6 +41,17 @@ Json json_of_alternative(const Alternative& other) {
   return {{"algorithm", other.algorithm}, {"predicted_ms", other.predicted_ms}, {"reason", other.reason}};
 }
 
+Json json_of_candidate(const PricedCandidate& candidate) {
+  return {{"name", candidate.name},
+          {"taken", candidate.taken},
+          {"predicted_ms", candidate.predicted_ms},
+          {"predicted_ms_high", candidate.predicted_ms_high}};
+}
+
+Json json_of_decision(const PricedDecision& decision) {
+  return {{"subject", decision.subject}, {"candidates", array_of(decision.candidates, json_of_candidate)}};
+}
+
 Json json_of_rule(const RuleOutcome& outcome) {
   return {{"rule", outcome.rule}, {"applied", outcome.applied}, {"reason", outcome.reason}};
 }
@@ -74,6 +85,8 @@ Json to_json(const PlanNode& plan) {
   add_text("guard", plan.guard);
   add_unless_empty(node, "parameters", object_of(plan.parameters));
   node["predicted_rows"] = plan.predicted_rows;
+  node["predicted_rows_low"] = plan.predicted_rows_low;
+  node["predicted_rows_high"] = plan.predicted_rows_high;
   node["predicted_ms"] = plan.predicted_ms;
   if (plan.predicted_bytes > 0) node["predicted_bytes"] = plan.predicted_bytes;
   if (plan.measured_rows) node["measured_rows"] = *plan.measured_rows;
@@ -85,6 +98,7 @@ Json to_json(const PlanNode& plan) {
   add_unless_empty(node, "statistics", object_of(plan.statistics));
   add_unless_empty(node, "alternatives", array_of(plan.alternatives, json_of_alternative));
   add_unless_empty(node, "rules", array_of(plan.rules, json_of_rule));
+  add_unless_empty(node, "decisions", array_of(plan.decisions, json_of_decision));
   add_unless_empty(node, "children", array_of(plan.children, [](const PlanNode& child) { return to_json(child); }));
   return node;
 }

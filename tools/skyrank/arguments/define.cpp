@@ -13,6 +13,9 @@ constexpr const char* kDelimiterHelp =
 constexpr const char* kTypesHelp =
     "Types of columns of text instead of those that their values seem to have, such as zip:string,day:date";
 
+constexpr const char* kCandidatesHelp =
+    "Show what each choice by price was made from: every candidate, with its price as expected and at high";
+
 void add_batch_options(CLI::App& command, BatchArguments& batch) {
   command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
   command.add_option("--query", batch.queries, "Only this query; may be repeated")
@@ -133,6 +136,7 @@ void define_sql(CLI::App& app, Arguments& arguments) {
   add_answer_options(command, arguments.sql.run, arguments);
   command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
   command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
+  command.add_flag("--candidates", arguments.sql.candidates, kCandidatesHelp);
   command.footer(
       "Example:\n  skyrank sql \"SELECT name, price, rating FROM 'datasets/examples/hotels.csv' "
       "PREFERRING LOW price PLUS HIGH rating\"");
@@ -166,6 +170,7 @@ void define_explain(CLI::App& app, Arguments& arguments) {
           ->allow_extra_args(false);
   arguments.choices[without] = rule_names;
   command.add_flag("--analyze", arguments.explain.analyze, "Run the queries, and show measured beside predicted");
+  command.add_flag("--candidates", arguments.explain.candidates, kCandidatesHelp);
   command.add_flag("--rules", arguments.explain.rules, "List the rules of the planner, and explain nothing");
   command.get_option("BATCH")->required(false);
   add_json_flag(command, arguments.explain.json);

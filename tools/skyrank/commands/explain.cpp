@@ -26,10 +26,15 @@ void print_rules(Console& console, bool json) {
   }
 }
 
-PlanNode plan_of(const Query& query, InputTables& tables, const Engine& engine, bool analyze, const Signals& signals) {
+PlanNode plan_of(const Query& query, InputTables& tables, const Engine& engine, const ExplainArguments& arguments,
+                 const Signals& signals) {
   const InputTable input = tables.get(query);
-  const RunOptions options{.count_work = true, .stop = signals.stop_token(), .later_queries = input.later_queries};
-  return analyze ? engine.run(query, *input.source, options).plan : engine.explain(query, *input.source, options);
+  const RunOptions options{.count_work = true,
+                           .stop = signals.stop_token(),
+                           .later_queries = input.later_queries,
+                           .candidates = arguments.candidates};
+  return arguments.analyze ? engine.run(query, *input.source, options).plan
+                           : engine.explain(query, *input.source, options);
 }
 
 }  // namespace
@@ -62,7 +67,7 @@ int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console
   for (const Query& query : batch.queries) {
     Json result = {{"name", query.name()}, {"table", query.from()}};
     try {
-      const PlanNode plan = plan_of(query, tables, engine, arguments.analyze, signals);
+      const PlanNode plan = plan_of(query, tables, engine, arguments, signals);
       result["plan"] = to_json(plan);
       if (!arguments.json) {
         const char* gap = &query == &batch.queries.front() ? "" : "\n";

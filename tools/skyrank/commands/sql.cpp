@@ -48,9 +48,11 @@ Batch batch_of(const SqlArguments& arguments) {
 int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = batch_of(arguments);
   const RunArguments& run = arguments.run;
-  if (!arguments.explain && !arguments.analyze) return run_batch(batch, run, console, signals);
+  if (!arguments.explain && !arguments.analyze && !arguments.candidates) return run_batch(batch, run, console, signals);
   if (!run.format.empty() || !run.out.empty() || run.rows || run.plan) {
-    throw UsageError("--format, --out, --rows and --plan are for answers: leave them out with --explain and --analyze");
+    throw UsageError(
+        "--format, --out, --rows and --plan are for answers: leave them out with --explain, --analyze and "
+        "--candidates");
   }
   ExplainArguments explain;
   explain.threads = run.threads;
@@ -58,6 +60,7 @@ int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
   explain.memory_bytes = run.memory_bytes;
   explain.gpus = run.gpus;
   explain.analyze = arguments.analyze;
+  explain.candidates = arguments.candidates;
   explain.json = run.json;
   return explain_batch(batch, explain, console, signals);
 }

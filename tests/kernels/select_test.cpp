@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <rapidcheck/gtest.h>
+#include <sys/mman.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -386,6 +387,43 @@ TEST(SelectRows, MatricesOneAfterTheOther) {
     }
   }
   EXPECT_EQ(answer_of(problem, {4, 300}), expected(Element::uint16, rows, {7}));
+}
+
+/// Pages of zeros that take no memory until they are written.
+class ZeroPages {
+ public:
+  explicit ZeroPages(std::size_t bytes) : bytes_(bytes) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  }
+  ~ZeroPages() {
+    if (is_mapped()) munmap(memory_, bytes_);
+  }
+  ZeroPages(const ZeroPages&) = delete;
+  ZeroPages& operator=(const ZeroPages&) = delete;
+
+  bool is_mapped() const { return memory_ != MAP_FAILED; }
+  std::int8_t* data() const { return static_cast<std::int8_t*>(memory_); }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+TEST(SelectRows, PositionsBeyond32Bits) {
+  constexpr std::int64_t kFar = (std::int64_t{1} << 32) + 5;
+  const ZeroPages pages(kFar + 100);
+  ASSERT_TRUE(pages.is_mapped());
+  pages.data()[kFar] = -1;
+  pages.data()[kFar + 7] = -2;
+  SelectProblem problem;
+  problem.values = pages.data();
+  problem.element = Element::int8;
+  problem.rows = 1;
+  problem.columns = kFar + 100;
+  problem.column_stride = 1;
+  problem.k = 4;
+  EXPECT_EQ(answer_of(problem).positions, (std::vector<std::int64_t>{kFar + 7, kFar, 0, 1}));
 }
 
 TEST(SelectRows, Stops) {

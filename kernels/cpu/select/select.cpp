@@ -17,10 +17,12 @@
 #include "kernels/cpu/select/row_selector.hpp"
 #include "kernels/cpu/select/sample.hpp"
 
-// Selection in rows of a matrix. Each row is read once, with a limit that falls as better elements are found (a
-// reservoir as in faiss, cf. Johnson et al., IEEE Trans. Big Data 7(3), 2021). In long rows the limit begins at a guess
-// from a sample, beyond which next to nothing is kept (Floyd and Rivest, CACM 18(3), 1975); an answer that the guess
-// left short is taken again without one. If most elements are asked for, all of them are ranked instead.
+// Selection in rows of a matrix. Elements up to a limit are collected in one pass at memory speed; the limit falls to
+// the k-th best whenever these are more than about 2 k (the reservoir of faiss, cf. Johnson et al., IEEE Trans. Big
+// Data 7(3), 2021). It begins at one of the best elements of 64 or more groups of a row: where k groups have an element
+// up to it, so has the row (the delegates of Gaihre et al., SC 2021). In long rows the groups are of a sample (Floyd
+// and Rivest, CACM 18(3), 1975), and an answer that such a limit leaves short is taken again without one. Where more
+// than a quarter of a short row is asked for, or half of a long one, all elements are ranked instead.
 //
 // Many rows are shared out among the threads. Long ones of a few rows are cut into parts, of which each keeps its k
 // best; the best of all are the answer. Elements that are not next to each other are first copied to where they are,
@@ -74,7 +76,7 @@ class Selection {
         n_(static_cast<std::size_t>(problem.columns)),
         k_(static_cast<std::size_t>(problem.k)),
         rows_(static_cast<std::size_t>(problem.rows) * static_cast<std::size_t>(batches.count)),
-        is_view_(problem.column_stride == sizeof(Word) && is_multiple(problem.row_stride) &&
+        is_view_(problem.column_stride == sizeof(Word) && (problem.rows == 1 || is_multiple(problem.row_stride)) &&
                  is_multiple(batches.stride) && is_multiple(reinterpret_cast<std::intptr_t>(problem.values))) {}
 
   void run() const {

@@ -71,7 +71,7 @@ class Lowering {
     operations_.pop_back();
     // Chains lean to the left, where moving the operands keeps this linear in their number.
     if (operation.operands.empty()) return operation.operands.swap(operands);
-    operation.operands.insert(operation.operands.end(), operands.begin(), operands.end());
+    for (const std::uint32_t operand : operands) operation.operands.push_back(operand);
   }
 
   std::uint32_t append(Operation operation) {

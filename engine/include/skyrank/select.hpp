@@ -107,7 +107,8 @@ SKYRANK_EXPORT void select_k(const MatrixView& matrix, std::int64_t k, const Sel
                              const SelectOptions& options = {});
 
 /// Returns the bytes of temporary device memory that `select_k` needs for these arguments on the current device, 0 for
-/// none. The values, strides and pointers do not matter. DataError as for `select_k`; DeviceError in a build without
+/// none. Values and pointers do not matter. A matrix whose columns have gaps between them is copied; so are keys and
+/// positions of whole rows if k is more than 2,048. DataError as for `select_k`; DeviceError in a build without
 /// GPU kernels.
 SKYRANK_EXPORT std::size_t select_k_workspace_bytes(const MatrixView& matrix, std::int64_t k, PositionType positions,
                                                     const SelectOptions& options = {});

@@ -115,7 +115,16 @@ def select_k_at(
     nan_first: bool,
 ) -> None: ...
 def select_k_workspace(
-    type: str, rows: int, columns: int, k: int, wide: bool, largest: bool, sorted: bool, nan_first: bool
+    type: str,
+    rows: int,
+    columns: int,
+    row_stride: int,
+    column_stride: int,
+    k: int,
+    wide: bool,
+    largest: bool,
+    sorted: bool,
+    nan_first: bool,
 ) -> int: ...
 def select_k_on_device(
     address: int,

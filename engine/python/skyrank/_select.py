@@ -333,9 +333,9 @@ def _on_gpu(
     """
     first, rows, columns, *strides = matrix
     words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
-    size = _core.select_k_workspace(name, rows, columns, asked.k, *words)
+    size = _core.select_k_workspace(name, rows, columns, *strides, asked.k, *words)
     workspace = allocate(size) if size > 0 else None
     address = 0 if workspace is None else address_of(workspace)
     _core.select_k_on_device(
-        first, name, rows, columns, strides[0], strides[1], asked.k, *output, *words, address, size, stream
+        first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream
     )

@@ -217,10 +217,10 @@ MatrixView device_matrix(std::uintptr_t address, const std::string& type, std::a
   return matrix;
 }
 
-std::size_t select_k_workspace(const std::string& type, std::int64_t rows, std::int64_t columns, std::int64_t k,
-                               bool wide, bool largest, bool sorted, bool nan_first) {
-  const std::int64_t width = width_in_bytes(element_named(type));
-  const MatrixView matrix = device_matrix(0, type, {rows, columns, columns * width, width});
+std::size_t select_k_workspace(const std::string& type, std::int64_t rows, std::int64_t columns,
+                               std::int64_t row_stride, std::int64_t column_stride, std::int64_t k, bool wide,
+                               bool largest, bool sorted, bool nan_first) {
+  const MatrixView matrix = device_matrix(0, type, {rows, columns, row_stride, column_stride});
   const nb::gil_scoped_release no_gil;  // the first call to a GPU takes long
   return select_k_workspace_bytes(matrix, k, positions_of(wide), options_of(largest, sorted, nan_first));
 }

@@ -15,7 +15,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 }
 
 // One by one: cudaGetDeviceProperties asks for much else, slowly.
-Properties properties_of(int ordinal) {
+Properties ask_for_properties(int ordinal) {
+  const CurrentDevice current(ordinal);
   std::size_t free = 0;
   std::size_t total = 0;
   SKYRANK_CUDA_CALL(cudaMemGetInfo(&free, &total));
@@ -43,6 +44,18 @@ struct FreedAtExit {
 };
 
 }  // namespace
+
+const Properties& properties_of(int ordinal) {
+  struct Known {
+    std::mutex mutex;
+    std::map<int, Properties> by_ordinal;
+  };
+  static auto& known = *new Known;  // references outlive whatever the process destroys at its end
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.by_ordinal.find(ordinal);
+  if (found != known.by_ordinal.end()) return found->second;
+  return known.by_ordinal.emplace(ordinal, ask_for_properties(ordinal)).first->second;
+}
 
 ZeroWord::ZeroWord(cudaStream_t stream) {
   SKYRANK_CUDA_CALL(cudaMalloc(&word_, sizeof(unsigned)));

@@ -22,6 +22,9 @@ struct Properties {
   std::size_t memory_bytes = 0;
 };
 
+/// Returns the limits of a device, which are asked for once. Throws Failure.
+const Properties& properties_of(int ordinal);
+
 /// A word of the current device's memory, zero once what was put on `stream` before is done.
 class ZeroWord {
  public:
@@ -74,13 +77,24 @@ class DeviceContext {
                 MemoryResource* memory);
 
   int ordinal_;
-  Properties properties_;
+  const Properties& properties_;
   std::unique_ptr<MemoryResource> owned_;
   MemoryResource* memory_;
   Stream stream_;
   Transfer transfer_;
   std::mutex mutex_;
   ZeroWord arrivals_;
+};
+
+/// A stream of a device, and the limits of that device: all that launches need which allocate nothing.
+struct DeviceStream {
+  cudaStream_t stream;
+  const Properties& properties;
+
+  DeviceStream(cudaStream_t stream_of_device, const Properties& of_device)
+      : stream(stream_of_device), properties(of_device) {}
+  DeviceStream(const DeviceContext& context)  // NOLINT(google-explicit-constructor): a context is one with its stream
+      : DeviceStream(context.stream(), context.properties()) {}
 };
 
 /// The right to use a context, and its device as the thread's current one.

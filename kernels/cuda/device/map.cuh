@@ -14,8 +14,8 @@ inline constexpr std::size_t kMaxBlocksOfProcessor = 8;  ///< blocks that a mult
 inline constexpr std::size_t kMapTile = std::size_t{kMapThreads} * kMapItems;
 
 /// Makes a grid for `for_all`: blocks for n elements, but no more than the device holds at a time.
-inline Grid few_each(std::size_t n, const DeviceContext& device) {
-  const std::size_t resident = kMaxBlocksOfProcessor * device.properties().multiprocessors;
+inline Grid few_each(std::size_t n, const DeviceStream& device) {
+  const std::size_t resident = kMaxBlocksOfProcessor * device.properties.multiprocessors;
   return {.blocks = std::min(blocks_for(n, kMapTile), resident), .threads = kMapThreads};
 }
 

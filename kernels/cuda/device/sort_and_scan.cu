@@ -20,12 +20,18 @@ void sort_keys(const Key* keys, Key* sorted, std::size_t n, DeviceContext& devic
 }
 
 template <class Key, class Value>
+void sort_pairs(void* temporary, std::size_t& bytes, const Key* keys, Key* sorted_keys, const Value* values,
+                Value* sorted_values, std::size_t n, cudaStream_t stream, int bits) {
+  using Count = std::make_unsigned_t<Value>;
+  SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, sorted_keys, values, sorted_values,
+                                                    static_cast<Count>(n), 0, bits, stream));
+}
+
+template <class Key, class Value>
 void sort_pairs(const Key* keys, Key* sorted_keys, const Value* values, Value* sorted_values, std::size_t n,
                 DeviceContext& device, int bits) {
-  using Count = std::make_unsigned_t<Value>;
   with_temporary(device, [&](void* temporary, std::size_t& bytes) {
-    SKYRANK_CUDA_CALL(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, sorted_keys, values, sorted_values,
-                                                      static_cast<Count>(n), 0, bits, device.stream()));
+    sort_pairs(temporary, bytes, keys, sorted_keys, values, sorted_values, n, device.stream(), bits);
   });
 }
 
@@ -52,8 +58,9 @@ template void sort_keys(const std::uint32_t*, std::uint32_t*, std::size_t, Devic
 template void sort_keys(const std::uint64_t*, std::uint64_t*, std::size_t, DeviceContext&, int);
 template void sort_keys(const Uint128*, Uint128*, std::size_t, DeviceContext&, int);
 
-#define SKYRANK_INSTANTIATE(Key, Value) \
-  template void sort_pairs(const Key*, Key*, const Value*, Value*, std::size_t, DeviceContext&, int);
+#define SKYRANK_INSTANTIATE(Key, Value)                                                               \
+  template void sort_pairs(const Key*, Key*, const Value*, Value*, std::size_t, DeviceContext&, int); \
+  template void sort_pairs(void*, std::size_t&, const Key*, Key*, const Value*, Value*, std::size_t, cudaStream_t, int);
 SKYRANK_INSTANTIATE(std::uint32_t, std::uint32_t)
 SKYRANK_INSTANTIATE(std::uint64_t, std::uint32_t)
 SKYRANK_INSTANTIATE(std::uint32_t, std::int64_t)

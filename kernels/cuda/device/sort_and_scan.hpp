@@ -18,6 +18,12 @@ template <class Key, class Value>
 void sort_pairs(const Key* keys, Key* sorted_keys, const Value* values, Value* sorted_values, std::size_t n,
                 DeviceContext& device, int bits = 8 * sizeof(Key));
 
+/// The same with memory of the caller's, in the order of a stream: sets `bytes` to what it needs where `temporary` is
+/// null, and else sorts.
+template <class Key, class Value>
+void sort_pairs(void* temporary, std::size_t& bytes, const Key* keys, Key* sorted_keys, const Value* values,
+                Value* sorted_values, std::size_t n, cudaStream_t stream, int bits);
+
 /// Values in an array, and another array that a sort may move them to.
 template <class T>
 struct TwoArrays {

@@ -1,21 +1,148 @@
 #include "kernels/cuda/select/select.hpp"
 
-#include "kernels/cuda/runtime/failure.hpp"
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <utility>
 
+#include "kernels/cuda/device/context.hpp"
+#include "kernels/cuda/device/map.cuh"
+#include "kernels/cuda/select/by_sort.hpp"
+#include "kernels/cuda/select/least_of_rows.hpp"
+#include "kernels/cuda/select/numbers.cuh"
+#include "kernels/cuda/select/policy.hpp"
+#include "kernels/cuda/select/rows.hpp"
+#include "kernels/cuda/select/workspace.hpp"
+
+// Rows are divided into parts, so that a few long ones fill the device as many short ones do. The k best of each part
+// are the rows of a smaller matrix, from which the same kernels select again, until a row is one part. Parts follow
+// each other in the order of columns and leave equal numbers in that order, so ties go to the lowest column at each
+// level. Example: 1 row of 10^6 columns, k = 10: 122 parts of 8,196 or 8,197 columns leave a row of 1,220, whose 1 part
+// leaves the answer.
 namespace skyrank::kernels::cuda {
+namespace select {
 namespace {
 
-[[noreturn]] void fail_select(const char* call) {
-  throw Failure(call, "this build has no GPU kernels for select_k", __FILE__, __LINE__);
+template <class Stored>
+__global__ void __launch_bounds__(kMapThreads)
+    pack(const char* values, std::size_t rows, std::size_t columns, std::int64_t row_stride, std::int64_t column_stride,
+         bool by_column, Stored* packed) {
+  for_all(rows * columns, [&](std::size_t i) {
+    const std::size_t row = by_column ? i % rows : i / columns;
+    const std::size_t column = by_column ? i / rows : i % columns;
+    const char* const from =
+        values + static_cast<std::int64_t>(row) * row_stride + static_cast<std::int64_t>(column) * column_stride;
+    packed[row * columns + column] = *reinterpret_cast<const Stored*>(from);
+  });
+}
+
+/// Returns true if columns have gaps between them, or rows do not follow each other upwards by whole elements.
+bool is_spread(const SelectProblem& problem) {
+  const auto width = static_cast<std::int64_t>(bytes_of(problem.element));
+  const bool columns_are = problem.columns > 1 && problem.column_stride != width;
+  return columns_are || (problem.rows > 1 && (problem.row_stride < 0 || problem.row_stride % width != 0));
+}
+
+/// Returns the problem over a copy of its matrix without gaps.
+template <class Stored>
+SelectProblem packed(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+  const auto rows = static_cast<std::size_t>(problem.rows);
+  const auto columns = static_cast<std::size_t>(problem.columns);
+  auto* const copy = workspace.take<Stored>(rows * columns);
+  SelectProblem same = problem;
+  same.values = copy;
+  same.column_stride = sizeof(Stored);
+  same.row_stride = problem.columns * same.column_stride;
+  if (workspace.counts()) return same;
+  // Neighbouring threads read neighbours.
+  const bool by_column = std::abs(problem.column_stride) > std::abs(problem.row_stride);
+  launch("pack", pack<Stored>, few_each(rows * columns, device), device.stream,
+         static_cast<const char*>(problem.values), rows, columns, problem.row_stride, problem.column_stride, by_column,
+         copy);
+  return same;
+}
+
+template <class N>
+void select_by_parts(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+  using Stored = typename N::Stored;
+  const auto k = static_cast<std::size_t>(problem.k);
+  const bool wide = problem.columns > std::numeric_limits<std::int32_t>::max();
+  const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
+  RowParts<Stored> rows{.numbers = static_cast<const Stored*>(problem.values),
+                        .rows = static_cast<std::size_t>(problem.rows),
+                        .columns = static_cast<std::size_t>(problem.columns),
+                        .stride = static_cast<std::size_t>(problem.row_stride) / sizeof(Stored)};
+  Positions before;
+  for (bool is_last = false; !is_last;) {
+    rows.parts = PartPolicy::parts_of(rows.rows, rows.columns, k, device.properties.multiprocessors);
+    is_last = rows.parts == 1;
+    Selected<Stored> selected{.values = static_cast<Stored*>(problem.selected_values),
+                              .columns = {problem.selected_positions, problem.wide_positions}};
+    if (!is_last) {
+      const std::size_t size = rows.count() * k;
+      selected.values = workspace.take<Stored>(size);
+      selected.columns.wide = wide;
+      selected.columns.data =
+          wide ? static_cast<void*>(workspace.take<std::int64_t>(size)) : workspace.take<std::int32_t>(size);
+    }
+    if (!workspace.counts()) least_of_rows<N>(rows, order, k, before, selected, device);
+    before = selected.columns;
+    rows = {.numbers = selected.values, .rows = rows.rows, .columns = rows.parts * k, .stride = rows.parts * k};
+  }
+}
+
+template <class N>
+void select_numbers(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+  using Stored = typename N::Stored;
+  const SelectProblem dense = is_spread(problem) ? packed<Stored>(problem, workspace, device) : problem;
+  if (static_cast<std::size_t>(problem.k) > RowPolicy::kMaxWanted) {
+    return select_by_sort<Stored>(dense, workspace, device);
+  }
+  select_by_parts<N>(dense, workspace, device);
+}
+
+void select_in(const SelectProblem& problem, Workspace& workspace, cudaStream_t stream) {
+  int ordinal = 0;
+  SKYRANK_CUDA_CALL(cudaGetDevice(&ordinal));
+  const DeviceStream device(stream, properties_of(ordinal));
+  switch (problem.element) {
+    case Element::int8:
+    case Element::uint8: return select_numbers<Numbers<std::uint8_t, Float::none>>(problem, workspace, device);
+    case Element::int16:
+    case Element::uint16: return select_numbers<Numbers<std::uint16_t, Float::none>>(problem, workspace, device);
+    case Element::int32:
+    case Element::uint32: return select_numbers<Numbers<std::uint32_t, Float::none>>(problem, workspace, device);
+    case Element::int64:
+    case Element::uint64: return select_numbers<Numbers<std::uint64_t, Float::none>>(problem, workspace, device);
+    case Element::float16: return select_numbers<Numbers<std::uint16_t, Float::half>>(problem, workspace, device);
+    case Element::bfloat16: return select_numbers<Numbers<std::uint16_t, Float::bfloat>>(problem, workspace, device);
+    case Element::float32: return select_numbers<Numbers<std::uint32_t, Float::single>>(problem, workspace, device);
+    case Element::float64: return select_numbers<Numbers<std::uint64_t, Float::double_>>(problem, workspace, device);
+  }
 }
 
 }  // namespace
+}  // namespace select
 
-std::size_t select_workspace_bytes(const SelectProblem& /*problem*/) { fail_select("select_workspace_bytes"); }
+std::size_t select_workspace_bytes(const SelectProblem& problem) {
+  select::Workspace workspace;
+  select::select_in(problem, workspace, nullptr);
+  return workspace.bytes();
+}
 
-void select_rows(const SelectProblem& /*problem*/, void* /*workspace*/, std::size_t /*workspace_bytes*/,
-                 void* /*stream*/) {
-  fail_select("select_rows");
+void select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream) {
+  const std::size_t needed = select_workspace_bytes(problem);
+  if (workspace_bytes < needed) {
+    throw Failure("select_rows",
+                  "it needs a workspace of " + std::to_string(needed) + " bytes and has one of " +
+                      std::to_string(workspace_bytes),
+                  __FILE__, __LINE__);
+  }
+  // Without a need for memory there may be none, which must not count as asking for the need.
+  std::byte none{};
+  select::Workspace memory(needed == 0 ? &none : workspace);
+  select::select_in(problem, memory, static_cast<cudaStream_t>(stream));
 }
 
 }  // namespace skyrank::kernels::cuda

@@ -8,7 +8,7 @@
 namespace skyrank::kernels::cuda {
 
 /// Returns the bytes of temporary memory that `select_rows` needs on the current device for a problem, of which the
-/// addresses and strides do not matter. Throws Failure.
+/// addresses do not matter. Throws Failure.
 std::size_t select_workspace_bytes(const SelectProblem& problem);
 
 /// Selects on the current device, in the order of `stream`, a cudaStream_t; never waits for it. `workspace` has at

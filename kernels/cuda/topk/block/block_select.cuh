@@ -150,6 +150,9 @@ struct BlockSelect {
   }
 };
 
+__device__ inline std::uint32_t from_lane_xor(std::uint32_t value, unsigned mask) {
+  return __shfl_xor_sync(kAllLanes, value, static_cast<int>(mask));
+}
 __device__ inline std::uint64_t from_lane_xor(std::uint64_t value, unsigned mask) {
   return __shfl_xor_sync(kAllLanes, static_cast<unsigned long long>(value), static_cast<int>(mask));
 }

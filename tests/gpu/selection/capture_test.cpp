@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/runtime/check.hpp"
+#include "kernels/cuda/select/select.hpp"
 #include "kernels/cuda/topk/batched/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
@@ -84,6 +85,38 @@ TEST_F(CaptureOnGpu, SelectionsFromSegmentsAreReplayed) {
       tests::copy_to(keys, values, device);
       replay.start();
       EXPECT_EQ(tests::on_host(rows, device), best_rows(values, shape)) << shape.rows << " rows, k = " << shape.k;
+    }
+  }
+}
+
+// Rows of one part, of several, and by sorting.
+TEST_F(CaptureOnGpu, SelectionsFromRowsAreReplayed) {
+  for (const Shape& shape : {Shape{50, 1000, 10}, Shape{1, 100'000, 30}, Shape{2, 5000, 3000}}) {
+    DeviceContext device;
+    const Lease lease(device);
+    const auto numbers = device.allocate<std::uint32_t>(shape.count * shape.rows);
+    const auto values = device.allocate<std::uint32_t>(shape.count * shape.k);
+    const auto positions = device.allocate<std::int64_t>(shape.count * shape.k);
+    const SelectProblem problem{.values = numbers.data(),
+                                .element = Element::uint32,
+                                .rows = static_cast<std::int64_t>(shape.count),
+                                .columns = static_cast<std::int64_t>(shape.rows),
+                                .row_stride = static_cast<std::int64_t>(shape.rows * sizeof(std::uint32_t)),
+                                .column_stride = sizeof(std::uint32_t),
+                                .k = static_cast<std::int64_t>(shape.k),
+                                .selected_values = values.data(),
+                                .selected_positions = positions.data()};
+    const std::size_t bytes = select_workspace_bytes(problem);
+    const auto workspace = device.allocate<std::byte>(std::max<std::size_t>(bytes, 1));
+    device.synchronize();
+    Replay replay(device, [&] { select_rows(problem, workspace.data(), bytes, device.stream()); });
+    for (const unsigned seed : {1U, 2U}) {
+      const auto keys = random_keys(shape.count * shape.rows, seed);
+      tests::copy_to(numbers, keys, device);
+      replay.start();
+      std::vector<RowId> rows = tests::on_host(positions, device);
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += static_cast<RowId>(i / shape.k * shape.rows);
+      EXPECT_EQ(rows, best_rows(keys, shape)) << shape.k << " of rows of " << shape.rows;
     }
   }
 }

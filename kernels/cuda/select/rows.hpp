@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/host_device.hpp"
+
+// The rows that are selected from, and the place of the answer.
+namespace skyrank::kernels::cuda::select {
+
+/// The rows of a matrix without gaps between columns, each divided into parts of about equal length.
+template <class Stored>
+struct RowParts {
+  const Stored* numbers = nullptr;  ///< in device memory
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t stride = 0;  ///< numbers from the beginning of a row to that of the next one
+  std::size_t parts = 1;   ///< parts of a row
+
+  /// Returns the number of parts of all rows.
+  SKYRANK_HD std::size_t count() const { return rows * parts; }
+  /// Returns the first column of part i of all rows.
+  SKYRANK_HD std::size_t first_column(std::size_t i) const { return parts == 1 ? 0 : i % parts * columns / parts; }
+  SKYRANK_HD std::size_t size(std::size_t i) const {
+    return parts == 1 ? columns : (i % parts + 1) * columns / parts - first_column(i);
+  }
+  /// Returns the place of the first number of part i.
+  SKYRANK_HD std::size_t begin(std::size_t i) const {
+    return parts == 1 ? i * stride : i / parts * stride + first_column(i);
+  }
+  /// Returns the most columns of any part.
+  SKYRANK_HD std::size_t most_columns() const { return (columns + parts - 1) / parts; }
+};
+
+/// An array of integers of 32 or 64 bits.
+struct Positions {
+  void* data = nullptr;
+  bool wide = false;  ///< they have 64 bits
+
+  SKYRANK_HD std::int64_t operator[](std::size_t i) const {
+    return wide ? static_cast<const std::int64_t*>(data)[i] : static_cast<const std::int32_t*>(data)[i];
+  }
+  SKYRANK_HD void set(std::size_t i, std::int64_t value) const {
+    if (wide) {
+      static_cast<std::int64_t*>(data)[i] = value;
+    } else {
+      static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(value);
+    }
+  }
+};
+
+/// The k best numbers of each part, part after part, and their columns.
+template <class Stored>
+struct Selected {
+  Stored* values = nullptr;
+  Positions columns = {};
+};
+
+}  // namespace skyrank::kernels::cuda::select

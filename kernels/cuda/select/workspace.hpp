@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+
+namespace skyrank::kernels::cuda::select {
+
+/// Takes arrays out of memory of a caller's, one behind the other. Without memory it counts what they need, so that the
+/// same code says how much a run takes and takes it.
+class Workspace {
+ public:
+  Workspace() = default;
+  explicit Workspace(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
+
+  /// Returns an array of `size` values, aligned to 256 bytes; null where there is no memory.
+  template <class T>
+  T* take(std::size_t size) {
+    const std::size_t begin = bytes_;
+    bytes_ += (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);
+  }
+
+  /// Returns true if there is no memory.
+  bool counts() const { return memory_ == nullptr; }
+  /// Returns the bytes that were taken.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace skyrank::kernels::cuda::select

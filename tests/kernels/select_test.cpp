@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <rapidcheck/gtest.h>
+#include <sys/mman.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -21,8 +22,8 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/common/select/problem.hpp"
+#include "kernels/cpu/select/sample.hpp"
 #include "kernels/cpu/threads.hpp"
-#include "kernels/cpu/topk/sample.hpp"
 
 // Tests selection in rows against a stable sort of what the elements stand for.
 namespace skyrank::kernels {
@@ -155,7 +156,7 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-Answer select(SelectProblem problem, const SelectBatches& batches = {}) {
+Answer answer_of(SelectProblem problem, const SelectBatches& batches = {}) {
   const auto count = static_cast<std::size_t>(problem.rows * batches.count * problem.k);
   const std::size_t width = bytes_of(problem.element);
   std::vector<std::byte> values(count * width);
@@ -206,7 +207,7 @@ void expect_selection(Element element, const std::vector<std::vector<std::uint64
   for (const int threads : {1, 4}) {
     Answer found;
     const WorkerThreads workers(threads);
-    tbb::task_arena(workers.count()).execute([&] { found = select(matrix.problem(asked)); });
+    tbb::task_arena(workers.count()).execute([&] { found = answer_of(matrix.problem(asked)); });
     if (!asked.sorted) sort_rows(found, asked.k);
     ASSERT_EQ(found.positions, right.positions) << words_of(element, asked, layout) << ", threads " << threads;
     ASSERT_EQ(found.values, right.values) << words_of(element, asked, layout) << ", threads " << threads;
@@ -334,7 +335,7 @@ TEST(SelectRows, PartsOfARow) {
   std::size_t turn = 0;
   for (const std::size_t columns : {(1 << 17) - 1, 1 << 17, (1 << 17) + 1, 200000}) {
     for (const Kind kind : kKinds) {
-      const std::size_t ks[] = {1, 100, columns / 4, columns / 4 + 1};
+      const std::size_t ks[] = {1, 100, columns / 2, columns / 2 + 1};
       const Element element = kElements[turn * 5 % std::size(kElements)];
       const auto row = row_of(element, columns, kind, random);
       expect_selection(element, {row}, asked_by(random(), ks[turn % 4]), turn % 5 == 0 ? 3 : 0);
@@ -347,16 +348,15 @@ TEST(SelectRows, PartsOfARow) {
 /// The best elements are where samples are taken, and nowhere else: too few of them are up to the limit that these
 /// tell.
 TEST(SelectRows, SamplesThatMislead) {
-  constexpr std::size_t kBlock = 64;
-  constexpr std::size_t kBlocks = 128;
   std::mt19937_64 random(3);
   const Asked asked{3000, false, false, true, true};
   for (const std::size_t columns : {100'000, 200'000}) {
     std::vector<std::uint64_t> row(columns);
     for (std::uint64_t& bits : row) bits = 0x40000000 + random() % 100'000;
-    for (std::size_t block = 0; block < kBlocks; ++block) {
-      const std::size_t first = topk::sampled_position(block, kBlocks, columns / kBlock) * kBlock;
-      for (std::size_t i = first; i < first + kBlock; ++i) row[i] = random() % 100'000;
+    const std::size_t pieces = select::sampled_elements(columns, asked.k) / select::kPiece;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t first = select::begin_of_piece(piece, pieces, columns);
+      for (std::size_t i = first; i < first + select::kPiece; ++i) row[i] = random() % 100'000;
     }
     for (const int layout : {0, 3}) {
       expect_selection(Element::float32, {row}, asked, layout);
@@ -386,7 +386,44 @@ TEST(SelectRows, MatricesOneAfterTheOther) {
       for (std::size_t i = 0; i < 50; ++i) rows.back().push_back(values[matrix * 150 + i * 3 + row]);
     }
   }
-  EXPECT_EQ(select(problem, {4, 300}), expected(Element::uint16, rows, {7}));
+  EXPECT_EQ(answer_of(problem, {4, 300}), expected(Element::uint16, rows, {7}));
+}
+
+/// Pages of zeros that take no memory until they are written.
+class ZeroPages {
+ public:
+  explicit ZeroPages(std::size_t bytes) : bytes_(bytes) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  }
+  ~ZeroPages() {
+    if (is_mapped()) munmap(memory_, bytes_);
+  }
+  ZeroPages(const ZeroPages&) = delete;
+  ZeroPages& operator=(const ZeroPages&) = delete;
+
+  bool is_mapped() const { return memory_ != MAP_FAILED; }
+  std::int8_t* data() const { return static_cast<std::int8_t*>(memory_); }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+TEST(SelectRows, PositionsBeyond32Bits) {
+  constexpr std::int64_t kFar = (std::int64_t{1} << 32) + 5;
+  const ZeroPages pages(kFar + 100);
+  ASSERT_TRUE(pages.is_mapped());
+  pages.data()[kFar] = -1;
+  pages.data()[kFar + 7] = -2;
+  SelectProblem problem;
+  problem.values = pages.data();
+  problem.element = Element::int8;
+  problem.rows = 1;
+  problem.columns = kFar + 100;
+  problem.column_stride = 1;
+  problem.k = 4;
+  EXPECT_EQ(answer_of(problem).positions, (std::vector<std::int64_t>{kFar + 7, kFar, 0, 1}));
 }
 
 TEST(SelectRows, Stops) {

@@ -4,9 +4,11 @@ import importlib.util
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import capsules
 import numpy
@@ -287,6 +289,41 @@ def test_large_rows_on_any_thread():
     assert len(found) == 5
     for positions in found.values():
         numpy.testing.assert_array_equal(positions, right)
+
+
+def test_a_signal_handler_that_raises_stops_it():
+    x = numpy.broadcast_to(numpy.float32(1), (1 << 34,))  # takes seconds, and no memory
+    started = time.monotonic()
+
+    def handle(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            skyrank.select_k(x, 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - started < 2
+
+
+def test_other_threads_run_meanwhile():
+    x = numpy.broadcast_to(numpy.float32(1), (1 << 28,))
+    steps = 0
+    done = threading.Event()
+
+    def select():
+        skyrank.select_k(x, 1)
+        done.set()
+
+    thread = threading.Thread(target=select)
+    thread.start()
+    while not done.is_set():
+        steps += 1
+    thread.join()
+    assert steps > 1000
 
 
 def test_a_forked_child_selects():

@@ -97,9 +97,12 @@ struct SelectOutput {
 ///     skyrank::select_k(row, 2, {.values = values.data(), .positions = positions.data()}, {.largest = true});
 ///     // values are {2, 2}, positions {1, 3}
 ///
-/// Long rows are read once. Memory: some k elements for each thread. DataError for sizes below 0, null pointers where
-/// there are elements, k below 0 or above the number of columns, and more columns than the positions can count.
-/// CancelledError, and ResourceError where memory runs out; the output is then undefined.
+/// Long rows are read once. Memory: up to 32 k bytes for each thread, or 16 for each element of a row where more than a
+/// quarter of them is asked for.
+///
+/// DataError for sizes below 0, null pointers where there are elements, k below 0 or above the number of columns, and
+/// more columns than the positions can count. CancelledError, and ResourceError where memory runs out; the output is
+/// then undefined.
 SKYRANK_EXPORT void select_k(const MatrixView& matrix, std::int64_t k, const SelectOutput& output,
                              const SelectOptions& options = {});
 

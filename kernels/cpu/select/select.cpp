@@ -15,12 +15,14 @@
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/cpu/select/order.hpp"
 #include "kernels/cpu/select/row_selector.hpp"
-#include "kernels/cpu/topk/sample.hpp"
+#include "kernels/cpu/select/sample.hpp"
 
-// Selection in rows of a matrix. Each row is read once, with a limit that falls as better elements are found (a
-// reservoir as in faiss, cf. Johnson et al., IEEE Trans. Big Data 7(3), 2021). In long rows the limit begins at a guess
-// from a sample, beyond which next to nothing is kept (Floyd and Rivest, CACM 18(3), 1975); an answer that the guess
-// left short is taken again without one. If most elements are asked for, all of them are ranked instead.
+// Selection in rows of a matrix. Elements up to a limit are collected in one pass at memory speed; the limit falls to
+// the k-th best whenever these are more than about 2 k (the reservoir of faiss, cf. Johnson et al., IEEE Trans. Big
+// Data 7(3), 2021). It begins at one of the best elements of 64 or more groups of a row: where k groups have an element
+// up to it, so has the row (the delegates of Gaihre et al., SC 2021). In long rows the groups are of a sample (Floyd
+// and Rivest, CACM 18(3), 1975), and an answer that such a limit leaves short is taken again without one. Where more
+// than a quarter of a short row is asked for, or half of a long one, all elements are ranked instead.
 //
 // Many rows are shared out among the threads. Long ones of a few rows are cut into parts, of which each keeps its k
 // best; the best of all are the answer. Elements that are not next to each other are first copied to where they are,
@@ -31,8 +33,6 @@ namespace {
 
 constexpr std::size_t kSerialElements = 1 << 15;  ///< elements that one thread selects from in 10 us or so
 constexpr std::size_t kElementsOfPart = 1 << 16;  ///< least elements of a part of a row
-constexpr std::size_t kBlock = kGroups;           ///< elements next to each other in a sample
-constexpr std::size_t kMostOfRow = 4;             ///< rows are ranked whole if 1 / kMostOfRow of them is asked for
 constexpr std::size_t kMostCopied = 1 << 14;      ///< elements of a row of which several are copied as a whole
 
 /// Returns the element at an address of any alignment.
@@ -76,7 +76,7 @@ class Selection {
         n_(static_cast<std::size_t>(problem.columns)),
         k_(static_cast<std::size_t>(problem.k)),
         rows_(static_cast<std::size_t>(problem.rows) * static_cast<std::size_t>(batches.count)),
-        is_view_(problem.column_stride == sizeof(Word) && is_multiple(problem.row_stride) &&
+        is_view_(problem.column_stride == sizeof(Word) && (problem.rows == 1 || is_multiple(problem.row_stride)) &&
                  is_multiple(batches.stride) && is_multiple(reinterpret_cast<std::intptr_t>(problem.values))) {}
 
   void run() const {
@@ -102,7 +102,11 @@ class Selection {
     return {static_cast<const std::byte*>(problem_.values) + offset, problem_.column_stride};
   }
 
-  bool ranks_whole_rows() const { return k_ > n_ / kMostOfRow; }
+  /// Returns true where so many elements are asked for that all of them are ranked.
+  bool ranks_whole_rows() const {
+    constexpr std::size_t kShort = 4096;
+    return k_ > (n_ < kShort ? n_ / 4 : n_ / 2);
+  }
 
   // ---- Rows, one thread each ----
 
@@ -208,12 +212,14 @@ class Selection {
   }
 
   /// Returns a key that about k elements of a row do not exceed, a few more rather than fewer; none where k is not
-  /// small. Of short rows it is sure that so many do not.
+  /// small. For a small k and a short row it is sure that so many do not.
   std::optional<Word> limit_in(const Row<Word>& row, const hwy::Sorter& sorter) const {
     constexpr std::size_t kPlacesOfSection = 40;  // of kGroups minima, beyond which they tell little
+    constexpr std::size_t kFewPlaces = 320;       // for more, the minima take long to sort
     if (n_ <= kGroups || ranks_whole_rows()) return std::nullopt;
-    const std::size_t sample = std::max(kScanWords, topk::sample_size(n_, k_)) / kBlock * kBlock;
-    const bool is_whole = n_ <= 2 * sample;
+    const bool is_short = n_ <= 2 * kScanWords;
+    const bool is_whole = is_short && k_ <= kFewPlaces;
+    const std::size_t sample = is_short ? n_ * kFewPlaces / k_ / kGroups * kGroups : sampled_elements(n_, k_);
     const double expected = static_cast<double>(k_) * static_cast<double>(sample) / static_cast<double>(n_);
     const std::size_t place = is_whole ? k_ : topk::bound_place(expected);
     const std::size_t sections = (place + kPlacesOfSection - 1) / kPlacesOfSection;
@@ -235,29 +241,33 @@ class Selection {
       if (const Word* const words = row.view(begin)) {
         lower_minima(words, end - begin, kFloat, distance, minima + section * kGroups);
       } else {
-        for (std::size_t at = begin; at < end; at += kBlock) {
-          lower_minima_at(row, at, std::min(kBlock, end - at), minima + section * kGroups);
+        std::array<Word, kGroups> copied;
+        for (std::size_t at = begin; at + kGroups <= end; at += kGroups) {
+          copy_elements(row, at, kGroups, copied.data());
+          lower_minima(copied.data(), kGroups, kFloat, distance, minima + section * kGroups);
         }
       }
     }
   }
 
   void find_sampled_minima(const Row<Word>& row, std::size_t sample, std::size_t sections, Word* minima) const {
-    const std::size_t blocks = sample / kBlock;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const std::size_t at = topk::sampled_position(block, blocks, n_ / kBlock) * kBlock;
-      lower_minima_at(row, at, kBlock, minima + block * sections / blocks * kGroups);
+    const Distance<Word> distance = order_.distance();
+    const std::size_t pieces = sample / kPiece;
+    std::array<Word, kGroups> copied;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      Word* const to = copied.data() + piece % 4 * kPiece;
+      copy_elements(row, begin_of_piece(piece, pieces, n_), kPiece, to);
+      if (piece % 4 != 3) continue;
+      lower_minima(copied.data(), kGroups, kFloat, distance, minima + piece * sections / pieces * kGroups);
     }
   }
 
-  void lower_minima_at(const Row<Word>& row, std::size_t at, std::size_t count, Word* minima) const {
-    std::array<Word, kBlock> copied;
-    const Word* words = row.view(at);
-    if (words == nullptr) {
-      for (std::size_t i = 0; i < count; ++i) copied[i] = row[at + i];
-      words = copied.data();
+  static void copy_elements(const Row<Word>& row, std::size_t position, std::size_t count, Word* to) {
+    if (const Word* const words = row.view(position)) {
+      std::copy(words, words + count, to);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) to[i] = row[position + i];
     }
-    lower_minima(words, count, kFloat, order_.distance(), minima);
   }
 
   static Word nth(std::span<Word> words, std::size_t place, const hwy::Sorter& sorter) {

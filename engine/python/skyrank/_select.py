@@ -331,11 +331,10 @@ def _on_gpu(
     `matrix` has the address, the rows, the columns and their strides in bytes. The library's allocator gives the
     workspace, and takes it back in the order of the stream.
     """
-    first, rows, columns, *strides = matrix
+    first, rows, columns, row_stride, column_stride = matrix
     words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
-    size = _core.select_k_workspace(name, rows, columns, *strides, asked.k, *words)
+    size = _core.select_k_workspace(name, rows, columns, row_stride, column_stride, asked.k, *words)
     workspace = allocate(size) if size > 0 else None
     address = 0 if workspace is None else address_of(workspace)
-    _core.select_k_on_device(
-        first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream
-    )
+    strides = (row_stride, column_stride)
+    _core.select_k_on_device(first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream)

@@ -270,12 +270,20 @@ def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
         words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
         _core.select_k_at(x.data_ptr(), name, x.shape, x.stride(), asked.axis, asked.k, *addresses, *words)
         return values, positions
-    matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
+    if x.ndim <= 2:
+        matrix, other = x, 1 - asked.axis
+        layout = (1, x.shape[0], x.shape[0], x.stride(0))
+        if x.ndim == 2:
+            layout = (x.shape[other], x.shape[asked.axis], x.stride(other), x.stride(asked.axis))
+    else:
+        matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
+        layout = (*matrix.shape, *matrix.stride())
+    width = x.element_size()
     with torch.cuda.device(x.device):
         _on_gpu(
             asked,
             name,
-            (matrix.data_ptr(), *matrix.shape, *(stride * matrix.element_size() for stride in matrix.stride())),
+            (matrix.data_ptr(), layout[0], layout[1], layout[2] * width, layout[3] * width),
             (values.data_ptr(), positions.data_ptr()),
             lambda size: torch.empty(size, dtype=torch.uint8, device=x.device),
             lambda memory: memory.data_ptr(),

@@ -1,9 +1,12 @@
 """skyrank.torch.topk beside torch.topk. Skipped, with the reason, where torch is not installed."""
 
+import contextlib
 import math
+import types
 
 import pytest
 import skyrank
+import skyrank._select
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +148,46 @@ def test_select_k_of_tensors(torch):
         skyrank.select_k(x.to_sparse(), 1)
     with pytest.raises(skyrank.DataError, match="which is 3; it is 4"):
         skyrank.select_k(x, 4)
+
+
+class OnCpu:
+    """The core, with the functions for GPUs over the memory of the CPU."""
+
+    def __init__(self, core):
+        self.core = core
+        self.asked = []
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+    def select_k_workspace(self, name, rows, columns, row_stride, column_stride, k, *words):
+        self.asked.append((rows, columns, k))
+        return 256
+
+    def select_k_on_device(self, first, name, rows, columns, row_stride, column_stride, k, values, positions, *rest):
+        *words, workspace, size, stream = rest
+        assert workspace != 0 and size == 256 and stream == 7
+        width = 2 if name == "bfloat16" else 4
+        strides = (row_stride // width, column_stride // width)
+        self.core.select_k_at(first, name, (rows, columns), strides, 1, k, values, positions, *words)
+
+
+def test_tensors_on_a_gpu_are_passed_on_as_matrices(torch, monkeypatch):
+    class Tensor(torch.Tensor):
+        is_cpu = property(lambda self: False)
+        is_cuda = property(lambda self: True)
+
+    core = OnCpu(skyrank._core)
+    monkeypatch.setattr(skyrank._select, "_core", core)
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: types.SimpleNamespace(cuda_stream=7))
+    for shape in ((7,), (5, 6), (3, 4, 5)):
+        for dtype in (torch.float32, torch.bfloat16):
+            rows = torch.randperm(math.prod(shape)).to(dtype).view(shape)
+            for x in (rows, rows.permute(*reversed(range(rows.dim())))):
+                for axis in range(-x.dim(), x.dim()):
+                    right = torch.topk(x, 2, axis)
+                    values, positions = skyrank.select_k(x.as_subclass(Tensor), 2, axis=axis, largest=True, positions="int32")
+                    assert values.as_subclass(torch.Tensor).equal(right.values)
+                    assert positions.as_subclass(torch.Tensor).equal(right.indices.int())
+    assert len(core.asked) == 2 * 2 * (2 + 4 + 6)

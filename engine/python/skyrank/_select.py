@@ -270,12 +270,20 @@ def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
         words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
         _core.select_k_at(x.data_ptr(), name, x.shape, x.stride(), asked.axis, asked.k, *addresses, *words)
         return values, positions
-    matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
+    if x.ndim <= 2:
+        matrix, other = x, 1 - asked.axis
+        layout = (1, x.shape[0], x.shape[0], x.stride(0))
+        if x.ndim == 2:
+            layout = (x.shape[other], x.shape[asked.axis], x.stride(other), x.stride(asked.axis))
+    else:
+        matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
+        layout = (*matrix.shape, *matrix.stride())
+    width = x.element_size()
     with torch.cuda.device(x.device):
         _on_gpu(
             asked,
             name,
-            (matrix.data_ptr(), *matrix.shape, *(stride * matrix.element_size() for stride in matrix.stride())),
+            (matrix.data_ptr(), layout[0], layout[1], layout[2] * width, layout[3] * width),
             (values.data_ptr(), positions.data_ptr()),
             lambda size: torch.empty(size, dtype=torch.uint8, device=x.device),
             lambda memory: memory.data_ptr(),
@@ -331,11 +339,10 @@ def _on_gpu(
     `matrix` has the address, the rows, the columns and their strides in bytes. The library's allocator gives the
     workspace, and takes it back in the order of the stream.
     """
-    first, rows, columns, *strides = matrix
+    first, rows, columns, row_stride, column_stride = matrix
     words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
-    size = _core.select_k_workspace(name, rows, columns, *strides, asked.k, *words)
+    size = _core.select_k_workspace(name, rows, columns, row_stride, column_stride, asked.k, *words)
     workspace = allocate(size) if size > 0 else None
     address = 0 if workspace is None else address_of(workspace)
-    _core.select_k_on_device(
-        first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream
-    )
+    strides = (row_stride, column_stride)
+    _core.select_k_on_device(first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream)

@@ -93,8 +93,10 @@ class RowSelector {
   /// Begins another row, or part of one. Elements of keys beyond `limit` take no part.
   void begin(std::optional<Word> limit) {
     ranks_.clear();
-    step_ = limit ? kScanWords : std::max<std::size_t>(most_kept_, kFirstWords);
+    limit_ = limit;
     has_limit_ = limit.has_value();
+    is_first_limit_ = !has_limit_;
+    step_ = limit ? kFirstStep : std::max<std::size_t>(most_kept_, kFirstWords);
     if (limit) places_ = order_.up_to(*limit);
   }
 
@@ -103,8 +105,9 @@ class RowSelector {
     while (count > 0 && !(has_limit_ && places_.empty)) {
       const std::size_t size = std::min(count, step_);
       has_limit_ ? add_up_to_limit(words, size, position) : add_all(words, size, position);
-      if (ranks_.size() > most_kept_ || (step_ < kScanWords && ranks_.size() > k_)) lower_limit();
-      step_ = has_limit_ ? std::min(2 * step_, kScanWords) : step_;
+      if (limit_ && ranks_.size() >= k_) leave_out_equal();
+      if (ranks_.size() > most_kept_ || (is_first_limit_ && step_ < kScanWords && ranks_.size() > k_)) lower_limit();
+      step_ = has_limit_ ? std::min(kGrowth * step_, kScanWords) : step_;
       words += size;
       count -= size;
       position += size;
@@ -117,6 +120,8 @@ class RowSelector {
  private:
   static constexpr std::size_t kSpare = 64;
   static constexpr std::size_t kFirstWords = 256;  ///< elements before there is a limit
+  static constexpr std::size_t kFirstStep = 128;   ///< elements before it is known if many are equal to the limit
+  static constexpr std::size_t kGrowth = 4;
 
   void add_all(const Word* words, std::size_t count, std::size_t position) {
     const std::size_t before = ranks_.size();
@@ -133,6 +138,23 @@ class RowSelector {
     }
   }
 
+  /// Passes over elements that are equal to the limit from now on, as there are k up to it before them; of those that
+  /// were kept, drops the ones that cannot be among the k best either.
+  void leave_out_equal() {
+    places_ = order_.below(*limit_);
+    const auto is_below = [&](Rank rank) { return Ranks<Rank>::key_of(rank) < *limit_; };
+    const auto below = static_cast<std::size_t>(std::count_if(ranks_.begin(), ranks_.end(), is_below));
+    std::size_t equal = below < k_ ? k_ - below : 0;
+    const auto is_late = [&](Rank rank) {
+      if (is_below(rank)) return false;
+      if (equal == 0) return true;
+      --equal;
+      return false;
+    };
+    ranks_.erase(std::remove_if(ranks_.begin(), ranks_.end(), is_late), ranks_.end());
+    limit_.reset();
+  }
+
   /// There are more than k ranks.
   void lower_limit() {
     keep_best(ranks_, k_, sorter_);
@@ -146,6 +168,8 @@ class RowSelector {
   const hwy::Sorter& sorter_;
   std::size_t step_ = kScanWords;  ///< elements that are looked at together
   bool has_limit_ = false;
+  bool is_first_limit_ = false;  ///< the row began without a limit
+  std::optional<Word> limit_;    ///< the key up to which elements take part; none once it is below that, or a place
   Interval<Word> places_;
   Scratch<Rank> ranks_;
   Scratch<std::uint32_t> offsets_;

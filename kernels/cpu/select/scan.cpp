@@ -90,7 +90,7 @@ std::size_t find64(const std::uint64_t* words, std::size_t count, bool floats, I
 }
 
 template <bool kFloat, class Word>
-void lower_minima_of(const Word* words, std::size_t count, Distance<Word> distance, Word* minima) {
+void lower_minima_of(const Word* words, std::size_t blocks, std::size_t stride, Distance<Word> distance, Word* minima) {
   const hn::ScalableTag<Word> tag;
   constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<Word>());
   constexpr std::size_t kVectors = kGroups / kLanes;
@@ -99,9 +99,9 @@ void lower_minima_of(const Word* words, std::size_t count, Distance<Word> distan
   const auto bases = hn::Set(tag, distance.base);
   hn::Vec<decltype(tag)> least[kVectors];
   for (std::size_t v = 0; v < kVectors; ++v) least[v] = hn::LoadU(tag, minima + v * kLanes);
-  for (std::size_t i = 0; i + kGroups <= count; i += kGroups) {
+  for (std::size_t block = 0; block < blocks; ++block, words += stride * kGroups) {
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const auto places = load_places<kFloat>(tag, words + i + v * kLanes);
+      const auto places = load_places<kFloat>(tag, words + v * kLanes);
       least[v] = hn::Min(least[v], hn::Sub(hn::Xor(places, flips), bases));
     }
   }
@@ -109,28 +109,29 @@ void lower_minima_of(const Word* words, std::size_t count, Distance<Word> distan
 }
 
 template <class Word>
-void lower_minima_in(const Word* words, std::size_t count, bool floats, Distance<Word> distance, Word* minima) {
+void lower_minima_in(const Word* words, std::size_t blocks, std::size_t stride, bool floats, Distance<Word> distance,
+                     Word* minima) {
   if constexpr (sizeof(Word) > 1) {
-    if (floats) return lower_minima_of<true>(words, count, distance, minima);
+    if (floats) return lower_minima_of<true>(words, blocks, stride, distance, minima);
   }
-  lower_minima_of<false>(words, count, distance, minima);
+  lower_minima_of<false>(words, blocks, stride, distance, minima);
 }
 
-void lower_minima8(const std::uint8_t* words, std::size_t count, bool floats, Distance<std::uint8_t> distance,
-                   std::uint8_t* minima) {
-  lower_minima_in(words, count, floats, distance, minima);
+void lower_minima8(const std::uint8_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                   Distance<std::uint8_t> distance, std::uint8_t* minima) {
+  lower_minima_in(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima16(const std::uint16_t* words, std::size_t count, bool floats, Distance<std::uint16_t> distance,
-                    std::uint16_t* minima) {
-  lower_minima_in(words, count, floats, distance, minima);
+void lower_minima16(const std::uint16_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                    Distance<std::uint16_t> distance, std::uint16_t* minima) {
+  lower_minima_in(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima32(const std::uint32_t* words, std::size_t count, bool floats, Distance<std::uint32_t> distance,
-                    std::uint32_t* minima) {
-  lower_minima_in(words, count, floats, distance, minima);
+void lower_minima32(const std::uint32_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                    Distance<std::uint32_t> distance, std::uint32_t* minima) {
+  lower_minima_in(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima64(const std::uint64_t* words, std::size_t count, bool floats, Distance<std::uint64_t> distance,
-                    std::uint64_t* minima) {
-  lower_minima_in(words, count, floats, distance, minima);
+void lower_minima64(const std::uint64_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                    Distance<std::uint64_t> distance, std::uint64_t* minima) {
+  lower_minima_in(words, blocks, stride, floats, distance, minima);
 }
 
 /// Returns the number of words below a limit; a multiple of the lanes.
@@ -271,21 +272,21 @@ HWY_EXPORT(sort_few);
 HWY_EXPORT(sort_few_wide);
 HWY_EXPORT(has_vectors_here);
 
-void lower_minima(const std::uint8_t* words, std::size_t count, bool floats, Distance<std::uint8_t> distance,
-                  std::uint8_t* minima) {
-  HWY_DYNAMIC_DISPATCH(lower_minima8)(words, count, floats, distance, minima);
+void lower_minima(const std::uint8_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint8_t> distance, std::uint8_t* minima) {
+  HWY_DYNAMIC_DISPATCH(lower_minima8)(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima(const std::uint16_t* words, std::size_t count, bool floats, Distance<std::uint16_t> distance,
-                  std::uint16_t* minima) {
-  HWY_DYNAMIC_DISPATCH(lower_minima16)(words, count, floats, distance, minima);
+void lower_minima(const std::uint16_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint16_t> distance, std::uint16_t* minima) {
+  HWY_DYNAMIC_DISPATCH(lower_minima16)(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima(const std::uint32_t* words, std::size_t count, bool floats, Distance<std::uint32_t> distance,
-                  std::uint32_t* minima) {
-  HWY_DYNAMIC_DISPATCH(lower_minima32)(words, count, floats, distance, minima);
+void lower_minima(const std::uint32_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint32_t> distance, std::uint32_t* minima) {
+  HWY_DYNAMIC_DISPATCH(lower_minima32)(words, blocks, stride, floats, distance, minima);
 }
-void lower_minima(const std::uint64_t* words, std::size_t count, bool floats, Distance<std::uint64_t> distance,
-                  std::uint64_t* minima) {
-  HWY_DYNAMIC_DISPATCH(lower_minima64)(words, count, floats, distance, minima);
+void lower_minima(const std::uint64_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint64_t> distance, std::uint64_t* minima) {
+  HWY_DYNAMIC_DISPATCH(lower_minima64)(words, blocks, stride, floats, distance, minima);
 }
 std::uint8_t nth_of_group(const std::uint8_t* words, std::size_t place) {
   return HWY_DYNAMIC_DISPATCH(nth8)(words, place);

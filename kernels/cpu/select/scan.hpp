@@ -23,16 +23,16 @@ std::size_t find_places(const std::uint64_t* words, std::size_t count, bool floa
 
 inline constexpr std::size_t kGroups = 64;
 
-/// Lowers minima[i], for each i below kGroups, to the least distance of the words i, i + kGroups, ... Leaves out the
-/// words after the last whole kGroups.
-void lower_minima(const std::uint8_t* words, std::size_t count, bool floats, Distance<std::uint8_t> distance,
-                  std::uint8_t* minima);
-void lower_minima(const std::uint16_t* words, std::size_t count, bool floats, Distance<std::uint16_t> distance,
-                  std::uint16_t* minima);
-void lower_minima(const std::uint32_t* words, std::size_t count, bool floats, Distance<std::uint32_t> distance,
-                  std::uint32_t* minima);
-void lower_minima(const std::uint64_t* words, std::size_t count, bool floats, Distance<std::uint64_t> distance,
-                  std::uint64_t* minima);
+/// Lowers minima[i], for each i below kGroups, to the least distance of the words at this place in some blocks of
+/// kGroups words, each of which begins `stride` blocks behind the one before.
+void lower_minima(const std::uint8_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint8_t> distance, std::uint8_t* minima);
+void lower_minima(const std::uint16_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint16_t> distance, std::uint16_t* minima);
+void lower_minima(const std::uint32_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint32_t> distance, std::uint32_t* minima);
+void lower_minima(const std::uint64_t* words, std::size_t blocks, std::size_t stride, bool floats,
+                  Distance<std::uint64_t> distance, std::uint64_t* minima);
 
 /// Returns the word at a place, from 0, among kGroups words in order.
 std::uint8_t nth_of_group(const std::uint8_t* words, std::size_t place);

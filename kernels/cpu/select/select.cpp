@@ -233,32 +233,35 @@ class Selection {
     return order_.key_at(nth(minima, place - 1, sorter));
   }
 
+  /// Finds the least distances of groups: section by section, of kGroups each. Blocks of a row go to the sections in
+  /// turn, so that the best elements are of many groups even where they lie side by side.
   void find_minima(const Row<Word>& row, std::size_t sections, Word* minima) const {
     const Distance<Word> distance = order_.distance();
-    for (std::size_t section = 0; section < sections; ++section) {
-      const std::size_t begin = n_ * section / sections;
-      const std::size_t end = n_ * (section + 1) / sections;
-      if (const Word* const words = row.view(begin)) {
-        lower_minima(words, end - begin, kFloat, distance, minima + section * kGroups);
-      } else {
-        std::array<Word, kGroups> copied;
-        for (std::size_t at = begin; at + kGroups <= end; at += kGroups) {
-          copy_elements(row, at, kGroups, copied.data());
-          lower_minima(copied.data(), kGroups, kFloat, distance, minima + section * kGroups);
-        }
+    const std::size_t blocks = n_ / kGroups;
+    std::array<Word, kGroups> copied;
+    for (std::size_t section = 0; section < sections; ++section, minima += kGroups) {
+      if (const Word* const words = row.view(section * kGroups)) {
+        lower_minima(words, (blocks - section + sections - 1) / sections, sections, kFloat, distance, minima);
+        continue;
+      }
+      for (std::size_t block = section; block < blocks; block += sections) {
+        copy_elements(row, block * kGroups, kGroups, copied.data());
+        lower_minima(copied.data(), 1, 0, kFloat, distance, minima);
       }
     }
   }
 
   void find_sampled_minima(const Row<Word>& row, std::size_t sample, std::size_t sections, Word* minima) const {
+    constexpr std::size_t kPieces = kGroups / kPiece;
     const Distance<Word> distance = order_.distance();
     const std::size_t pieces = sample / kPiece;
     std::array<Word, kGroups> copied;
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
-      Word* const to = copied.data() + piece % 4 * kPiece;
-      copy_elements(row, begin_of_piece(piece, pieces, n_), kPiece, to);
-      if (piece % 4 != 3) continue;
-      lower_minima(copied.data(), kGroups, kFloat, distance, minima + piece * sections / pieces * kGroups);
+    for (std::size_t block = 0; block < pieces / kPieces; ++block) {
+      for (std::size_t i = 0; i < kPieces; ++i) {
+        const std::size_t position = begin_of_piece(block * kPieces + i, pieces, n_);
+        copy_elements(row, position, kPiece, copied.data() + i * kPiece);
+      }
+      lower_minima(copied.data(), 1, 0, kFloat, distance, minima + block % sections * kGroups);
     }
   }
 

@@ -141,9 +141,10 @@ def run_differential(program: pathlib.Path, device: str, answers: int, workers: 
     return counts | ({"exit_status": run.returncode} if run.returncode else {})
 
 
-def run_all(folder: pathlib.Path, gpus: list[str]) -> tuple[list[tuple[int, dict]], dict[str, str], dict[str, dict]]:
+def run_all(folder: pathlib.Path, gpus: list[str],
+            beside: bool) -> tuple[list[tuple[int, dict]], dict[str, str], dict[str, dict]]:
     """The runs of the suite's tests, what the sanitizers say, and the counts of the random batches. Each GPU runs one
-    thing at a time."""
+    thing at a time, but the random batches, which keep the host busy for the most part, if they may run `beside`."""
     free = queue.SimpleQueue()
     for gpu in gpus:
         free.put(gpu)
@@ -155,12 +156,16 @@ def run_all(folder: pathlib.Path, gpus: list[str]) -> tuple[list[tuple[int, dict
         finally:
             free.put(gpu)
 
+    def on_the_first(run, *arguments):
+        return run(*arguments, os.environ | {"CUDA_VISIBLE_DEVICES": gpus[0]})
+
     parts = len(gpus)
     workers = max(1, (os.cpu_count() or 1) // 2 // min(parts, len(DIFFERENTIAL)))
     programs = [folder / name for name in PROGRAMS]
-    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool, concurrent.futures.ThreadPoolExecutor(1) as side:
         # What takes longest begins first.
-        batches = {device: pool.submit(on_a_gpu, run_differential, folder / "skyrank_differential", device, answers, workers)
+        lane, place = (side, on_the_first) if beside else (pool, on_a_gpu)
+        batches = {device: lane.submit(place, run_differential, folder / "skyrank_differential", device, answers, workers)
                    for device, answers in DIFFERENTIAL.items()}
         runs = {program: [pool.submit(on_a_gpu, run_part, program, part, parts) for part in range(parts)]
                 for program in programs}
@@ -179,6 +184,7 @@ def main() -> int:
     parser.add_argument("--evidence", type=pathlib.Path, default=ROOT / "tests/gpu/evidence.json",
                         help="the file to write (default: %(default)s)")
     parser.add_argument("--gpus", type=int, help="how many GPUs share the work (default: all)")
+    parser.add_argument("--beside", action="store_true", help="run random batches beside the tests, on the first GPU")
     arguments = parser.parse_args()
 
     os.environ["SKYRANK_REQUIRE_GPU"] = "1"
@@ -188,7 +194,7 @@ def main() -> int:
         print(f"run.py: no GPU to report ({error}); {arguments.evidence} is left as it was", file=sys.stderr)
         return 1
     gpus = usable(present)[: arguments.gpus]
-    results, checks, differential = run_all(arguments.folder.resolve(), gpus)
+    results, checks, differential = run_all(arguments.folder.resolve(), gpus, arguments.beside)
     status = max([abs(status) for status, _ in results]
                  + [abs(counts.get("exit_status", 0)) for counts in differential.values()])
     reports = [report for _, report in results]

@@ -61,6 +61,7 @@ try() {
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
   mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+  mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"  # for semaphores of users
   mkdir "$root/clone" && mount --bind "$ROOT" "$root/clone" && mount -o remount,ro,bind "$root/clone"
   chroot "$root" git config --system safe.directory '*'  # the repository is of another user
   in_root "$root" "$user" "git clone -q /clone 'a clone'"

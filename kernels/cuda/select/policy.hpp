@@ -42,7 +42,7 @@ struct PartPolicy {
   /// A part has at least so many columns, and so many for each wanted one, for what the parts leave to be little: 2^23
   /// floats, k = 32: 36; 8,192: 55.
   static constexpr std::size_t kMinColumns = 16'384;
-  static constexpr std::size_t kMinColumnsOfWanted = 32;
+  static constexpr std::size_t kMinColumnsOfWanted = 16;
   /// And at most so many, for groups to be small, as those with a wanted number are read again.
   static constexpr std::size_t kMaxColumns = 131'072;
   /// Parts of all rows for a multiprocessor, at least, if rows are long enough.

@@ -226,6 +226,8 @@ setup_aarch64() {
   fi
   local package
   for package in "$scratch"/download/*.deb; do dpkg-deb -x "$package" "$scratch/aarch64"; done
+  # Since Debian 13 packages have nothing in /lib, where programs look for the dynamic linker.
+  [[ -e $scratch/aarch64/lib ]] || ln -s usr/lib "$scratch/aarch64/lib"
   replace "$scratch/aarch64" aarch64
 }
 

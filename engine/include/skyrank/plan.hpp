@@ -48,7 +48,7 @@ struct Alternative {
 };
 
 /// One of the ways to run a part of a query that a choice by price is made from.
-struct SKYRANK_EXPORT PricedCandidate {
+struct PricedCandidate {
   std::string name;              ///< an algorithm of the registry, or the way in words
   bool taken = false;            ///< true for the one that the plan takes
   double predicted_ms = 0;       ///< for the expected numbers of rows
@@ -59,7 +59,7 @@ struct SKYRANK_EXPORT PricedCandidate {
 
 /// A choice by price: the cheapest candidate, unless another one is as good (within a tenth) and at least twice as good
 /// at high.
-struct SKYRANK_EXPORT PricedDecision {
+struct PricedDecision {
   std::string subject;                      ///< the operator whose algorithm is chosen, or the rule that decides
   std::vector<PricedCandidate> candidates;  ///< one of them is taken
 

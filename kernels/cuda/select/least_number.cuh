@@ -28,13 +28,13 @@ __device__ inline std::uint32_t min_pairs(std::uint32_t a, std::uint32_t b) {
 template <Float format, bool kNan>
 __device__ std::uint32_t min_floats(std::uint32_t a, std::uint32_t b) {
   std::uint32_t least;
-  if constexpr (format == Float::single) {
+  if constexpr (format == Float::float32) {
     if constexpr (kNan) {
       asm("min.NaN.f32 %0, %1, %2;" : "=r"(least) : "r"(a), "r"(b));
     } else {
       asm("min.f32 %0, %1, %2;" : "=r"(least) : "r"(a), "r"(b));
     }
-  } else if constexpr (format == Float::half) {
+  } else if constexpr (format == Float::float16) {
     if constexpr (kNan) {
       asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(least) : "r"(a), "r"(b));
     } else {
@@ -58,8 +58,8 @@ std::uint32_t lesser_float(std::uint32_t a, std::uint32_t b, kernels::Element ty
 }
 template <Float format, bool kNan>
 std::uint32_t min_floats(std::uint32_t a, std::uint32_t b) {
-  if constexpr (format == Float::single) return lesser_float<kNan>(a, b, kernels::Element::float32);
-  constexpr auto kType = format == Float::half ? kernels::Element::float16 : kernels::Element::bfloat16;
+  if constexpr (format == Float::float32) return lesser_float<kNan>(a, b, kernels::Element::float32);
+  constexpr auto kType = format == Float::float16 ? kernels::Element::float16 : kernels::Element::bfloat16;
   return lesser_float<kNan>(a >> 16, b >> 16, kType) << 16 | lesser_float<kNan>(a & 0xffff, b & 0xffff, kType);
 }
 #endif
@@ -123,9 +123,9 @@ class LeastNumber {
   __device__ static constexpr Key greatest() {
     switch (N::kFloat) {
       case Float::none: return static_cast<Key>(~Key{0});
-      case Float::half: return (kNan ? 0x7c00U : 0x7fffU) * 0x10001U;
-      case Float::bfloat: return (kNan ? 0x7f80U : 0x7fffU) * 0x10001U;
-      case Float::single: return kNan ? 0x7f80'0000U : 0x7fff'ffffU;
+      case Float::float16: return (kNan ? 0x7c00U : 0x7fffU) * 0x10001U;
+      case Float::bfloat16: return (kNan ? 0x7f80U : 0x7fffU) * 0x10001U;
+      case Float::float32: return kNan ? 0x7f80'0000U : 0x7fff'ffffU;
       default: return static_cast<Key>(kNan ? 0x7ff0'0000'0000'0000U : 0x7fff'ffff'ffff'ffffU);
     }
   }

@@ -67,7 +67,7 @@ constexpr KeyOrder<Key> make_key_order(kernels::Element type, bool largest, bool
 }
 
 /// The formats of floats; `none`: numbers are integers.
-enum class Float : std::uint8_t { none, half, bfloat, single, double_ };
+enum class Float : std::uint8_t { none, float16, bfloat16, float32, float64 };
 
 /// Numbers as they are stored, unsigned integers of their width, and as elements: the key above the position of the
 /// number. Elements order as the answer does, and no two are equal.
@@ -88,12 +88,12 @@ struct Numbers {
 }  // namespace skyrank::kernels::cuda::select
 
 /// Calls INSTANTIATE(Numbers<...>), of variable arguments, for all kinds of numbers.
-#define SKYRANK_FOR_ALL_NUMBERS(INSTANTIATE)         \
-  INSTANTIATE(Numbers<std::uint8_t, Float::none>)    \
-  INSTANTIATE(Numbers<std::uint16_t, Float::none>)   \
-  INSTANTIATE(Numbers<std::uint32_t, Float::none>)   \
-  INSTANTIATE(Numbers<std::uint64_t, Float::none>)   \
-  INSTANTIATE(Numbers<std::uint16_t, Float::half>)   \
-  INSTANTIATE(Numbers<std::uint16_t, Float::bfloat>) \
-  INSTANTIATE(Numbers<std::uint32_t, Float::single>) \
-  INSTANTIATE(Numbers<std::uint64_t, Float::double_>)
+#define SKYRANK_FOR_ALL_NUMBERS(INSTANTIATE)           \
+  INSTANTIATE(Numbers<std::uint8_t, Float::none>)      \
+  INSTANTIATE(Numbers<std::uint16_t, Float::none>)     \
+  INSTANTIATE(Numbers<std::uint32_t, Float::none>)     \
+  INSTANTIATE(Numbers<std::uint64_t, Float::none>)     \
+  INSTANTIATE(Numbers<std::uint16_t, Float::float16>)  \
+  INSTANTIATE(Numbers<std::uint16_t, Float::bfloat16>) \
+  INSTANTIATE(Numbers<std::uint32_t, Float::float32>)  \
+  INSTANTIATE(Numbers<std::uint64_t, Float::float64>)

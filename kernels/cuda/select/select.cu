@@ -115,10 +115,10 @@ void select_in(const SelectProblem& problem, Workspace& workspace, cudaStream_t 
     case Element::uint32: return select_numbers<Numbers<std::uint32_t, Float::none>>(problem, workspace, device);
     case Element::int64:
     case Element::uint64: return select_numbers<Numbers<std::uint64_t, Float::none>>(problem, workspace, device);
-    case Element::float16: return select_numbers<Numbers<std::uint16_t, Float::half>>(problem, workspace, device);
-    case Element::bfloat16: return select_numbers<Numbers<std::uint16_t, Float::bfloat>>(problem, workspace, device);
-    case Element::float32: return select_numbers<Numbers<std::uint32_t, Float::single>>(problem, workspace, device);
-    case Element::float64: return select_numbers<Numbers<std::uint64_t, Float::double_>>(problem, workspace, device);
+    case Element::float16: return select_numbers<Numbers<std::uint16_t, Float::float16>>(problem, workspace, device);
+    case Element::bfloat16: return select_numbers<Numbers<std::uint16_t, Float::bfloat16>>(problem, workspace, device);
+    case Element::float32: return select_numbers<Numbers<std::uint32_t, Float::float32>>(problem, workspace, device);
+    case Element::float64: return select_numbers<Numbers<std::uint64_t, Float::float64>>(problem, workspace, device);
   }
 }
 

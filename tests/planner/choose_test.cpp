@@ -437,7 +437,7 @@ TEST(Prefers, TheCheaperUnlessTheOtherIsAsGoodAndMuchBetterAtHigh) {
   EXPECT_FALSE(prefers({1, 1}, {1, 1})) << "neither of two equal ones";
 }
 
-// Of any two candidates at most one is preferred.
+// At most one of any two candidates is preferred.
 TEST(Prefers, IsAsymmetric) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> seconds(1, 1.3);

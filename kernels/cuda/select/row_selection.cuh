@@ -105,7 +105,7 @@ class RowSelection {
     }
     Range range = bound_by_groups(k);
     unsigned last = size_ - 1;
-    // Where many groups have the bound's key, it is most likely one of many equal ones.
+    // A key that many groups have as their least one most likely belongs to many equal numbers.
     if (range.within > most_groups(k)) last = last_of_ties(range, k);
     if (!keep(range.high, last)) {
       range.high = greatest_within(range.high);

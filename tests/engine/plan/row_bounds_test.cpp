@@ -252,7 +252,7 @@ TEST(Candidates, OfFewRowsDecideNothingByBeingListed) {
   }
 }
 
-// What is taken is as good as the cheapest and, where it is not the cheapest, much better at high.
+// The choice is as good as the cheapest and, if it is another one, much better at high.
 TEST(Candidates, AreTakenByTheRule) {
   Random random(18);
   for (int i = 0; i < 80; ++i) {

@@ -94,6 +94,26 @@ TEST(LeastInOrder, OfListsThatAreDistributed) {
   expect_order<std::uint64_t>(30'000, 20'000, 9000);
 }
 
+// A guess that has failed, and one that goes well.
+TEST(LeastInOrder, AtLast) {
+  DeviceContext device;
+  const cuda::Lease lease(device);
+  for (const unsigned failed : {0, 1}) {
+    std::vector<std::uint64_t> list = some_elements<std::uint64_t>(5000);
+    constexpr std::size_t kWanted = 3000;
+    const auto there = on_device(list, device);
+    const auto guess = on_device(
+        std::vector<Guess<std::uint64_t>>{{.failed = failed, .candidates = list.size(), .threshold = 0}}, device);
+    const auto elements = device.allocate<std::uint64_t>(kWanted);
+    cuda::topk::least_in_order_at_last<std::uint64_t>(
+        {.elements = there.data(), .size = list.size(), .guess = guess.data(), .capacity = list.size()},
+        {.elements = elements.data(), .rows = nullptr, .k = kWanted}, device, device.memory(), true);
+    std::ranges::sort(list);
+    list.resize(kWanted);
+    EXPECT_TRUE(on_host(elements, device) == list) << failed;
+  }
+}
+
 // Elements that are far from evenly spread in their buckets, and such as are.
 TEST(LeastInOrder, OfFewAndOfManyKeys) {
   for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1} << 30}) {

@@ -32,14 +32,21 @@ constexpr unsigned kMaxCoarse = PartitionPolicy::kMaxCoarse;
 template <class Element>
 class Ordering {
  public:
-  explicit Ordering(DeviceContext& device) : device_(device), overlaps_(device.properties().overlaps_launches) {}
+  Ordering(const DeviceStream& device, MemoryResource& memory, bool starts = true)
+      : device_(device), memory_(memory), starts_(starts), overlaps_(device.properties.overlaps_launches) {}
 
-  /// Expects a part to have `size` elements in the mean.
-  void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
-    if (part.guess != nullptr && is_distributed(size))
+  /// Expects a part to have `size` elements in the mean. `guesses`: there is a guess.
+  void order(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked, bool guesses) const {
+    if (guesses && is_distributed(size))
       distribute(part, size, ranked);
     else
       count(part, size, ranked, {});
+  }
+
+  /// Puts a part in order that could not be put in order by a guess.
+  void order_if_failed(const Part<Element>& part, const Ranked<Element>& ranked) const {
+    start("rank_if_failed", rank_if_failed<Element>, device_.properties.multiprocessors, kCountThreads, 0, part,
+          ranked);
   }
 
  private:
@@ -51,9 +58,9 @@ class Ordering {
   void distribute(const Part<Element>& part, std::size_t size, const Ranked<Element>& ranked) const {
     const BucketPlan plan = buckets_for<Element>(size);
     const auto count = static_cast<unsigned>(plan.count);
-    const auto splitters = device_.allocate<Element>(count);
-    const auto sizes = device_.allocate<unsigned>(count + kMaxCoarse);
-    const auto elements = device_.allocate<Element>(std::size_t{count} * kBucketRoom<Element>);
+    const auto splitters = allocate<Element>(count);
+    const auto sizes = allocate<unsigned>(count + kMaxCoarse);
+    const auto elements = allocate<Element>(std::size_t{count} * kBucketRoom<Element>);
     const Buckets<Element> buckets{.splitters = splitters.data(),
                                    .count = count,
                                    .sizes = sizes.data(),
@@ -71,7 +78,7 @@ class Ordering {
 
   /// In small tiles where there would not be large ones for all multiprocessors.
   void distribute_once(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
-    if (size < device_.properties().multiprocessors * kPartitionTile<PartitionPolicy::kItems>)
+    if (size < device_.properties.multiprocessors * kPartitionTile<PartitionPolicy::kItems>)
       distribute_tiles<PartitionPolicy::kFewItems>(part, size, buckets);
     else
       distribute_tiles<PartitionPolicy::kItems>(part, size, buckets);
@@ -81,7 +88,7 @@ class Ordering {
   void distribute_tiles(const Part<Element>& part, std::size_t size, const Buckets<Element>& buckets) const {
     const std::size_t shared_bytes = Partition<Element, kItems>::shared_bytes(buckets.count);
     const std::size_t resident = resident_blocks(partition<kItems, Element>, kPartitionThreads, shared_bytes) *
-                                 device_.properties().multiprocessors;
+                                 device_.properties.multiprocessors;
     start("partition", partition<kItems, Element>, std::min(blocks_for(size, kPartitionTile<kItems>), resident),
           kPartitionThreads, shared_bytes, part, buckets);
   }
@@ -97,7 +104,7 @@ class Ordering {
     coarse.sizes = buckets.sizes + buckets.count;
     const std::size_t most = std::max(size, part.most_size);
     coarse.room = static_cast<unsigned>(blocks_for(most * coarse.every / buckets.count * 5 / 4, kTile) * kTile);
-    const auto elements = device_.allocate<Element>(std::size_t{coarse.count} * coarse.room);
+    const auto elements = allocate<Element>(std::size_t{coarse.count} * coarse.room);
     coarse.elements = elements.data();
     distribute_once(part, size, coarse);
     start("partition_again", partition_again<Element>, coarse.count * (coarse.room / kTile), kPartitionThreads,
@@ -112,7 +119,7 @@ class Ordering {
     const Ranked<Element> every{.answer = {.elements = splitters, .rows = nullptr, .k = plan.count - 1},
                                 .every = plan.samples};
     if (sample.sampled <= kMaxCounted) return count(sample, sample.sampled, every, zeros);
-    const auto taken = device_.allocate<Element>(sample.sampled);
+    const auto taken = allocate<Element>(sample.sampled);
     constexpr unsigned kThreads = 256;
     start("take_sample", take_sample<Element>, blocks_for(sample.sampled, kThreads), kThreads, 0, sample, taken.data(),
           zeros);
@@ -125,28 +132,54 @@ class Ordering {
   template <class... Parameters>
   void start(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads,
              std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) const {
+    if (!starts_) return;
     launch(name, kernel, {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes, .overlaps = overlaps_},
-           device_.stream(), arguments...);
+           device_.stream, arguments...);
   }
 
-  DeviceContext& device_;
+  template <class T>
+  Buffer<T> allocate(std::size_t size) const {
+    return Buffer<T>(size, memory_, device_.stream);
+  }
+
+  DeviceStream device_;
+  MemoryResource& memory_;
+  bool starts_;
   bool overlaps_;
 };
+
+template <class Element>
+Part<Element> part_of(const ElementList<Element>& list, const InOrder<Element>& answer) {
+  return {.elements = list.elements,
+          .fixed_size = list.guess == nullptr ? list.size : 0,
+          .sampled = 0,
+          .guess = list.guess,
+          .least_size = answer.k,
+          .most_size = list.capacity};
+}
 
 }  // namespace
 
 template <class Element>
 void least_in_order(const ElementList<Element>& list, const InOrder<Element>& answer, DeviceContext& device) {
-  const Part<Element> part{.elements = list.elements,
-                           .fixed_size = list.guess == nullptr ? list.size : 0,
-                           .sampled = 0,
-                           .guess = list.guess,
-                           .least_size = answer.k,
-                           .most_size = list.capacity};
-  Ordering<Element>(device).order(part, list.size, {.answer = answer});
+  Ordering<Element>(device, device.memory())
+      .order(part_of(list, answer), list.size, {.answer = answer}, list.guess != nullptr);
+}
+
+template <class Element>
+void least_in_order_at_last(const ElementList<Element>& list, const InOrder<Element>& answer,
+                            const DeviceStream& device, MemoryResource& memory, bool starts) {
+  const Ordering<Element> ordering(device, memory, starts);
+  const Part<Element> part = part_of(list, answer);
+  ordering.order(part, list.size, {.answer = answer}, true);
+  ordering.order_if_failed(part, {.answer = answer});
 }
 
 template void least_in_order(const ElementList<std::uint64_t>&, const InOrder<std::uint64_t>&, DeviceContext&);
 template void least_in_order(const ElementList<Uint128>&, const InOrder<Uint128>&, DeviceContext&);
+template void least_in_order_at_last(const ElementList<std::uint64_t>&, const InOrder<std::uint64_t>&,
+                                     const DeviceStream&, MemoryResource&, bool);
+template void least_in_order_at_last(const ElementList<Uint128>&, const InOrder<Uint128>&, const DeviceStream&,
+                                     MemoryResource&, bool);
 
 }  // namespace skyrank::kernels::cuda::topk

@@ -34,4 +34,10 @@ struct InOrder {
 template <class Element>
 void least_in_order(const ElementList<Element>& list, const InOrder<Element>& answer, DeviceContext& device);
 
+/// The same in the order of a stream, with a guess. Where it fails, all elements are compared with each other, so that
+/// the answer is there in any case. `starts`: false only takes the memory.
+template <class Element>
+void least_in_order_at_last(const ElementList<Element>& list, const InOrder<Element>& answer,
+                            const DeviceStream& device, MemoryResource& memory, bool starts);
+
 }  // namespace skyrank::kernels::cuda::topk

@@ -10,20 +10,13 @@ namespace skyrank::kernels::cuda::topk {
 
 inline constexpr unsigned kCountThreads = CountPolicy::kThreads;
 
-/// Each lane has an element, the same ones in all warps of a block; each warp counts in its part of the list.
+/// Ranks elements by the threads of a block: each lane has one, the same ones in all warps, and each warp counts in its
+/// part of the list.
 template <class Element>
-__global__ void __launch_bounds__(kCountThreads)
-    rank_by_counting(Part<Element> part, Ranked<Element> ranked, Zeros zeros) {
+__device__ void rank_all(const Part<Element>& part, const Ranked<Element>& ranked) {
   constexpr unsigned kWarps = kCountThreads / kLanes;
   __shared__ __align__(16) Element chunks[kWarps][kLanes];
   __shared__ unsigned ranks[kLanes];
-  wait_for_previous();
-  let_next_start();
-  zeros.set();
-  if (part.failed()) {
-    if (threadIdx.x == 0) part.guess->failed = 1;
-    return;
-  }
   const unsigned lane = threadIdx.x % kLanes;
   const unsigned warp = threadIdx.x / kLanes;
   const std::size_t size = part.size();
@@ -48,6 +41,27 @@ __global__ void __launch_bounds__(kCountThreads)
     if (warp == 0 && there) ranked.put(ranks[lane], mine);
     __syncthreads();
   }
+}
+
+template <class Element>
+__global__ void __launch_bounds__(kCountThreads)
+    rank_by_counting(Part<Element> part, Ranked<Element> ranked, Zeros zeros) {
+  wait_for_previous();
+  let_next_start();
+  zeros.set();
+  if (part.failed()) {
+    if (threadIdx.x == 0) part.guess->failed = 1;
+    return;
+  }
+  rank_all(part, ranked);
+}
+
+/// Ranks the elements of a list that the kernels before could not put in order.
+template <class Element>
+__global__ void __launch_bounds__(kCountThreads) rank_if_failed(Part<Element> part, Ranked<Element> ranked) {
+  wait_for_previous();
+  let_next_start();
+  if (part.guess->failed != 0) rank_all(part, ranked);
 }
 
 }  // namespace skyrank::kernels::cuda::topk

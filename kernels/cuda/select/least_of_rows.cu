@@ -14,30 +14,22 @@ constexpr unsigned kThreads = RowPolicy::kBlockThreads;
 
 template <class N, class Shape>
 __global__ void __launch_bounds__(kThreads)
-    select_from_rows(RowParts<typename N::Stored> rows, KeyOrder<typename N::Key> order, unsigned k, Positions before,
-                     Selected<typename N::Stored> selected) {
+    select_from_rows(RowParts<typename N::Stored> rows, KeyOrder<typename N::Key> order, unsigned k,
+                     RowAnswer<typename N::Stored> answer) {
   using Selection = RowSelection<N, Shape>;
   constexpr unsigned kRowsOfBlock = kThreads / Shape::kThreads;
   auto& shared = dynamic_shared<typename Selection::Shared>()[threadIdx.x / Shape::kThreads];
   const std::size_t stride = std::size_t{gridDim.x} * kRowsOfBlock;
   for (std::size_t i = std::size_t{blockIdx.x} * kRowsOfBlock + threadIdx.x / Shape::kThreads; i < rows.count();
        i += stride) {
-    const std::size_t begin = rows.begin(i);
-    const auto* const numbers = rows.numbers + begin;
-    Selection selection({numbers, order}, static_cast<unsigned>(rows.size(i)), shared);
-    selection.select(k, [&](unsigned rank, unsigned position) {
-      const std::size_t to = i * k + rank;
-      selected.values[to] = numbers[position];
-      selected.columns.set(to, before.data == nullptr ? static_cast<std::int64_t>(rows.first_column(i) + position)
-                                                      : before[begin + position]);
-    });
+    Selection selection({rows.numbers + rows.begin(i), order}, static_cast<unsigned>(rows.size(i)), shared);
+    selection.select(k, [&](unsigned rank, unsigned column) { answer.put(rows, i, k, rank, column); });
   }
 }
 
 template <class N, class Shape>
 void launch_selection(const RowParts<typename N::Stored>& rows, const KeyOrder<typename N::Key>& order, std::size_t k,
-                      const Positions& before, const Selected<typename N::Stored>& selected,
-                      const DeviceStream& device) {
+                      const RowAnswer<typename N::Stored>& answer, const DeviceStream& device) {
   using Shared = typename RowSelection<N, Shape>::Shared;
   constexpr std::size_t kRowsOfBlock = kThreads / Shape::kThreads;
   constexpr std::size_t kMaxBlocks = std::size_t{1} << 30;
@@ -45,29 +37,28 @@ void launch_selection(const RowParts<typename N::Stored>& rows, const KeyOrder<t
          {.blocks = std::min(blocks_for(rows.count(), kRowsOfBlock), kMaxBlocks),
           .threads = kThreads,
           .shared_bytes = kRowsOfBlock * sizeof(Shared)},
-         device.stream, rows, order, static_cast<unsigned>(k), before, selected);
+         device.stream, rows, order, static_cast<unsigned>(k), answer);
 }
 
 }  // namespace
 
 template <class N>
 void least_of_rows(const RowParts<typename N::Stored>& rows, const KeyOrder<typename N::Key>& order, std::size_t k,
-                   const Positions& before, const Selected<typename N::Stored>& selected, const DeviceStream& device) {
+                   const RowAnswer<typename N::Stored>& answer, const DeviceStream& device) {
   using Policy = RowPolicy;
   const std::size_t bytes = rows.most_columns() * sizeof(typename N::Stored);
   if (Policy::is_of_warp(rows.count(), bytes, k, device.properties.multiprocessors)) {
-    launch_selection<N, Policy::OfWarp>(rows, order, k, before, selected, device);
+    launch_selection<N, Policy::OfWarp>(rows, order, k, answer, device);
   } else if (k <= Policy::kMaxWantedOfBlock) {
-    launch_selection<N, Policy::OfBlock>(rows, order, k, before, selected, device);
+    launch_selection<N, Policy::OfBlock>(rows, order, k, answer, device);
   } else {
-    launch_selection<N, Policy::OfRoomyBlock>(rows, order, k, before, selected, device);
+    launch_selection<N, Policy::OfRoomyBlock>(rows, order, k, answer, device);
   }
 }
 
 #define SKYRANK_INSTANTIATE(...)                                                                                    \
   template void least_of_rows<__VA_ARGS__>(const RowParts<__VA_ARGS__::Stored>&, const KeyOrder<__VA_ARGS__::Key>&, \
-                                           std::size_t, const Positions&, const Selected<__VA_ARGS__::Stored>&,     \
-                                           const DeviceStream&);
+                                           std::size_t, const RowAnswer<__VA_ARGS__::Stored>&, const DeviceStream&);
 SKYRANK_FOR_ALL_NUMBERS(SKYRANK_INSTANTIATE)
 #undef SKYRANK_INSTANTIATE
 

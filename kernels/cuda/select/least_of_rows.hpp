@@ -8,12 +8,11 @@
 
 namespace skyrank::kernels::cuda::select {
 
-/// Selects the k best numbers of each part of rows, in order, into `selected`; of equal ones the first. Each part has k
-/// numbers or more and fewer than 2^31; 0 < k <= RowPolicy::kMaxWanted. `N`: Numbers. `before`: where the rows hold
-/// what was selected before, the columns that their numbers had then, place by place. Reads the numbers once and a few
-/// of them again. In the order of the stream.
+/// Selects the k best numbers of each part of rows, in order; of equal ones the first. Each part has k numbers or more
+/// and fewer than 2^31; 0 < k <= RowPolicy::kMaxWanted. `N`: Numbers. Reads the numbers once and a few of them again.
+/// In the order of the stream.
 template <class N>
 void least_of_rows(const RowParts<typename N::Stored>& rows, const KeyOrder<typename N::Key>& order, std::size_t k,
-                   const Positions& before, const Selected<typename N::Stored>& selected, const DeviceStream& device);
+                   const RowAnswer<typename N::Stored>& answer, const DeviceStream& device);
 
 }  // namespace skyrank::kernels::cuda::select

@@ -37,6 +37,43 @@ struct RowPolicy {
   }
 };
 
+/// Rows that several blocks read together.
+struct LongPolicy {
+  using Shape = RowShape<256, 8, 1>;
+  /// The groups that may have a key within the bound beside a quarter more than are wanted, without further digits.
+  static constexpr unsigned kEnough = 64;
+  /// Words of a group, if groups are made larger for a block to find the bound, at most.
+  static constexpr std::size_t kMaxWords = 128;
+  static constexpr unsigned kTieWords = 4096;  ///< words of a piece in which ties are counted
+  static constexpr std::size_t kBlocksOfProcessor = 4;
+  static constexpr std::size_t kGroupsOfWanted = 6;  ///< groups of a row for each wanted number, if it is long enough
+  static constexpr std::size_t kMinGroups = 4096;    ///< groups of a row, at least
+  static constexpr std::size_t kMinBlocks = 4;       ///< blocks that a row is long enough for, at least
+
+  /// A block finds the bound of a row with few groups, of which each thread has so many.
+  static constexpr unsigned kBoundThreads = 1024;
+  static constexpr unsigned kBoundItems = 20;
+  static constexpr std::size_t kMaxSortedRows = 64;   ///< rows, if more are wanted than a block puts in order
+  static constexpr std::size_t kMaxSortedWords = 32;  ///< words of a group then
+  static constexpr std::size_t kMaxWanted = std::size_t{10} << 20;
+
+  /// Returns the blocks of each row; 0 where rows are too many or too short.
+  static constexpr std::size_t blocks_of(std::size_t rows, std::size_t columns, std::size_t k, std::size_t width,
+                                         std::size_t multiprocessors) {
+    constexpr std::size_t kGroups = Shape::kThreads * Shape::kGroups;
+    const std::size_t for_device = (kBlocksOfProcessor * multiprocessors + rows - 1) / rows;
+    const bool is_sorted = k > RowPolicy::kMaxWanted;
+    if (is_sorted ? rows > kMaxSortedRows || k > kMaxWanted : for_device < 2) return 0;
+    // All groups have a number.
+    const std::size_t words = columns * width / 16;
+    const std::size_t most = words / (kGroups + 4);
+    if (most < kMinBlocks || 2 * most * kGroups < 3 * k) return 0;
+    const std::size_t for_wanted = kGroupsOfWanted * k / kGroups;
+    const std::size_t for_length = is_sorted ? words / (kMaxSortedWords * kGroups) : 1;
+    return std::min(std::max({for_device, for_wanted, for_length}), most);
+  }
+};
+
 /// How rows are divided into parts.
 struct PartPolicy {
   /// A part has at least so many columns, and so many for each wanted one, for what the parts leave to be little: 2^23

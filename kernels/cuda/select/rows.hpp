@@ -56,4 +56,21 @@ struct Selected {
   Positions columns = {};
 };
 
+/// The place of the answer, and what the columns of its rows are columns of.
+template <class Stored>
+struct RowAnswer {
+  Selected<Stored> selected;
+  Positions before = {};  ///< the columns' own positions in a longer row; none: they are columns of the row
+
+  /// Writes what has a rank in part i.
+  SKYRANK_HD void put(const RowParts<Stored>& rows, std::size_t i, std::size_t k, std::size_t rank,
+                      std::size_t column) const {
+    const std::size_t from = rows.begin(i) + column;
+    const std::size_t to = i * k + rank;
+    selected.values[to] = rows.numbers[from];
+    selected.columns.set(
+        to, before.data == nullptr ? static_cast<std::int64_t>(rows.first_column(i) + column) : before[from]);
+  }
+};
+
 }  // namespace skyrank::kernels::cuda::select

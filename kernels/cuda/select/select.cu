@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/select/by_sort.hpp"
+#include "kernels/cuda/select/least_of_long_rows.hpp"
 #include "kernels/cuda/select/least_of_rows.hpp"
 #include "kernels/cuda/select/numbers.cuh"
 #include "kernels/cuda/select/policy.hpp"
@@ -63,32 +64,55 @@ SelectProblem packed(const SelectProblem& problem, Workspace& workspace, const D
   return same;
 }
 
+template <class Stored>
+RowParts<Stored> rows_of(const SelectProblem& problem) {
+  return {.numbers = static_cast<const Stored*>(problem.values),
+          .rows = static_cast<std::size_t>(problem.rows),
+          .columns = static_cast<std::size_t>(problem.columns),
+          .stride = static_cast<std::size_t>(problem.row_stride) / sizeof(Stored)};
+}
+
+template <class Stored>
+Selected<Stored> wanted_of(const SelectProblem& problem) {
+  return {.values = static_cast<Stored*>(problem.selected_values),
+          .columns = {problem.selected_positions, problem.wide_positions}};
+}
+
+/// Returns the blocks that read each row together; 0 where they do not.
+template <class N>
+std::size_t blocks_of(const RowParts<typename N::Stored>& rows, std::size_t k, const DeviceStream& device) {
+  if (rows.columns > std::numeric_limits<std::int32_t>::max()) return 0;
+  return LongPolicy::blocks_of(rows.rows, rows.columns, k, sizeof(typename N::Stored),
+                               device.properties.multiprocessors);
+}
+
 template <class N>
 void select_by_parts(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
   using Stored = typename N::Stored;
   const auto k = static_cast<std::size_t>(problem.k);
   const bool wide = problem.columns > std::numeric_limits<std::int32_t>::max();
   const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
-  RowParts<Stored> rows{.numbers = static_cast<const Stored*>(problem.values),
-                        .rows = static_cast<std::size_t>(problem.rows),
-                        .columns = static_cast<std::size_t>(problem.columns),
-                        .stride = static_cast<std::size_t>(problem.row_stride) / sizeof(Stored)};
-  Positions before;
+  RowParts<Stored> rows = rows_of<Stored>(problem);
+  RowAnswer<Stored> answer;
   for (bool is_last = false; !is_last;) {
+    const std::size_t blocks = blocks_of<N>(rows, k, device);
+    if (blocks > 0) {
+      answer.selected = wanted_of<Stored>(problem);
+      return least_of_long_rows<N>(rows, blocks, order, k, answer, workspace, device);
+    }
     rows.parts = PartPolicy::parts_of(rows.rows, rows.columns, k, device.properties.multiprocessors);
     is_last = rows.parts == 1;
-    Selected<Stored> selected{.values = static_cast<Stored*>(problem.selected_values),
-                              .columns = {problem.selected_positions, problem.wide_positions}};
+    answer.selected = wanted_of<Stored>(problem);
     if (!is_last) {
       const std::size_t size = rows.count() * k;
-      selected.values = workspace.take<Stored>(size);
-      selected.columns.wide = wide;
-      selected.columns.data =
+      answer.selected.values = workspace.take<Stored>(size);
+      answer.selected.columns.wide = wide;
+      answer.selected.columns.data =
           wide ? static_cast<void*>(workspace.take<std::int64_t>(size)) : workspace.take<std::int32_t>(size);
     }
-    if (!workspace.counts()) least_of_rows<N>(rows, order, k, before, selected, device);
-    before = selected.columns;
-    rows = {.numbers = selected.values, .rows = rows.rows, .columns = rows.parts * k, .stride = rows.parts * k};
+    if (!workspace.counts()) least_of_rows<N>(rows, order, k, answer, device);
+    answer.before = answer.selected.columns;
+    rows = {.numbers = answer.selected.values, .rows = rows.rows, .columns = rows.parts * k, .stride = rows.parts * k};
   }
 }
 
@@ -96,7 +120,8 @@ template <class N>
 void select_numbers(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
   using Stored = typename N::Stored;
   const SelectProblem dense = is_spread(problem) ? packed<Stored>(problem, workspace, device) : problem;
-  if (static_cast<std::size_t>(problem.k) > RowPolicy::kMaxWanted) {
+  const auto k = static_cast<std::size_t>(problem.k);
+  if (k > RowPolicy::kMaxWanted && blocks_of<N>(rows_of<Stored>(dense), k, device) == 0) {
     return select_by_sort<Stored>(dense, workspace, device);
   }
   select_by_parts<N>(dense, workspace, device);

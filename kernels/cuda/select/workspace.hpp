@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "kernels/cuda/device/memory.hpp"
+
 namespace skyrank::kernels::cuda::select {
 
 /// Takes arrays out of memory of a caller's, one behind the other. Without memory it counts what they need, so that the
@@ -29,6 +31,18 @@ class Workspace {
 
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+/// A workspace as the memory of what gives its memory back, which here it keeps.
+class WorkspaceMemory final : public MemoryResource {
+ public:
+  explicit WorkspaceMemory(Workspace& workspace) : workspace_(workspace) {}
+
+  void* allocate(std::size_t bytes, cudaStream_t /*stream*/) override { return workspace_.take<std::byte>(bytes); }
+  void deallocate(void* /*data*/, std::size_t /*bytes*/, cudaStream_t /*stream*/) noexcept override {}
+
+ private:
+  Workspace& workspace_;
 };
 
 }  // namespace skyrank::kernels::cuda::select

@@ -105,6 +105,10 @@ struct Strides {
   std::size_t lead = 0;  ///< elements before the first row
 };
 
+/// Bytes behind a workspace, which stay as they are.
+constexpr std::ptrdiff_t kGuardBytes = 4096;
+constexpr std::byte kGuard{0x5a};
+
 /// Selects on the device and compares positions, and values bit by bit.
 void expect_selected(const Matrix& matrix, const How& how, const Strides& strides = {}) {
   cuda::DeviceContext device;
@@ -135,8 +139,12 @@ void expect_selected(const Matrix& matrix, const How& how, const Strides& stride
                               .selected_positions = positions.data(),
                               .wide_positions = how.wide};
   const std::size_t bytes = cuda::select_workspace_bytes(problem);
-  const auto workspace = device.allocate<std::byte>(std::max<std::size_t>(bytes, 1));
+  const std::vector<std::byte> guarded(bytes + kGuardBytes, kGuard);
+  const auto workspace = on_device(guarded, device);
   cuda::select_rows(problem, workspace.data(), bytes, device.stream());
+  const std::vector<std::byte> after = on_host(workspace, device);
+  EXPECT_TRUE(std::all_of(after.end() - kGuardBytes, after.end(), [](std::byte byte) { return byte == kGuard; }))
+      << "written behind the workspace";
   const std::vector<std::byte> found_values = on_host(values, device);
   const std::vector<std::byte> found_positions = on_host(positions, device);
   const std::vector<std::int64_t> wanted = expected(matrix, how);
@@ -153,7 +161,9 @@ void expect_selected(const Matrix& matrix, const How& how, const Strides& stride
                                    << static_cast<int>(matrix.type) << ", " << matrix.rows << " x " << matrix.columns
                                    << ", k " << how.k;
     const std::size_t from = i / how.k * matrix.columns + static_cast<std::size_t>(position);
-    ASSERT_EQ(std::memcmp(found_values.data() + i * width, matrix.bytes.data() + from * width, width), 0);
+    ASSERT_EQ(std::memcmp(found_values.data() + i * width, matrix.bytes.data() + from * width, width), 0)
+        << "rank " << i % how.k << " of row " << i / how.k << ", type " << static_cast<int>(matrix.type) << ", k "
+        << how.k;
   }
 }
 
@@ -203,6 +213,46 @@ TEST_F(SelectRowsOnGpu, DividedRows) {
     const Matrix few = random_matrix(type, 3, 40'003, 6, 1000);
     for (const std::size_t k : {1, 300}) expect_selected(few, {.k = k});
   }
+}
+
+/// The columns 0 to n - 1 as numbers, ascending or descending.
+Matrix sorted_row(std::size_t n, bool ascending) {
+  Matrix matrix{Type::int32, 1, n, std::vector<std::byte>(n * 4)};
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto number = static_cast<std::int32_t>(ascending ? i : n - i);
+    std::memcpy(matrix.bytes.data() + i * 4, &number, 4);
+  }
+  return matrix;
+}
+
+// Rows that several blocks read: few and many groups, few and many wanted numbers, ties in a part of the row.
+TEST_F(SelectRowsOnGpu, LongRows) {
+  unsigned seed = 200;
+  for (const Type type : {Type::float32, Type::bfloat16, Type::uint8, Type::int64}) {
+    const Matrix one = random_matrix(type, 1, 150'001, ++seed);
+    for (const std::size_t k : {1, 300, 2048, 2049, 9000}) {
+      expect_selected(one, {.k = k, .largest = seed % 2 == 0, .nan_first = seed % 3 == 0});
+    }
+    const Matrix tied = random_matrix(type, 2, 80'003, ++seed, 3);
+    for (const std::size_t k : {1, 2000, 5000}) expect_selected(tied, {.k = k}, {.gap = 1, .lead = 1});
+  }
+  for (const bool ascending : {false, true}) {
+    const Matrix sorted = sorted_row(200'000, ascending);
+    for (const std::size_t k : {100, 2048, 20'000}) expect_selected(sorted, {.k = k});
+  }
+}
+
+// All wanted numbers in a few groups, and equal numbers behind the middle of the row.
+TEST_F(SelectRowsOnGpu, LongRowsOfUnevenNumbers) {
+  constexpr std::size_t kColumns = 131'072;
+  for (const std::size_t every : {64, 2048, 8192}) {
+    Matrix matrix = random_matrix(Type::uint32, 1, kColumns, 300);
+    for (std::size_t i = 0; i < kColumns; i += every) std::memset(matrix.bytes.data() + i * 4 + 3, 0, 1);
+    for (const std::size_t k : {10, 1000, 4000}) expect_selected(matrix, {.k = k});
+  }
+  Matrix late = random_matrix(Type::uint8, 1, kColumns, 301);
+  for (std::size_t i = 0; i < kColumns; ++i) late.bytes[i] |= static_cast<std::byte>(i < kColumns / 2);
+  for (const std::size_t k : {10, 200, 300, 3000}) expect_selected(late, {.k = k});
 }
 
 TEST_F(SelectRowsOnGpu, MoreThanABlockSelects) {
@@ -266,14 +316,14 @@ TEST_F(SelectRowsOnGpu, RandomCalls) {
   constexpr double kMaxLogColumns = 14;
 #else
   constexpr int kCalls = 4000;
-  constexpr double kMaxLogColumns = 17;
+  constexpr double kMaxLogColumns = 19;
 #endif
   std::mt19937 engine(11);
   const auto up_to = [&](double log) {
     return static_cast<std::size_t>(std::exp2(std::uniform_real_distribution<>(0, log)(engine)));
   };
   for (int call = 0; call < kCalls && !HasFatalFailure(); ++call) {
-    const std::size_t columns = up_to(kMaxLogColumns);
+    const std::size_t columns = up_to(call % 8 == 0 ? kMaxLogColumns : 14);
     const std::size_t rows =
         std::min<std::size_t>(up_to(8), std::max<std::size_t>(1, (std::size_t{1} << 17) / columns));
     const Type type = kTypes[engine() % std::size(kTypes)];

@@ -29,7 +29,7 @@ DIFFERENTIAL_SECONDS = 200  # for each
 SANITIZERS = {
     "memcheck": ("memcheck", ["--leak-check", "full"],
                  "*TieRules*:*LaterKeys*:*TopKConformance.ManyRows*:Gpu.*:DeviceContextOnGpu.*:SkylineOnGpu.*:"
-                 "BlockedBitmap.*:SelectRowsOnGpu.[DEMS]*:EngineOnGpu.*:DeviceKeys.*:DeviceRows.E*:DeviceRows.O*:DeviceRows.RowsOf*", 300),
+                 "BlockedBitmap.*:SelectRowsOnGpu.[DELMS]*:EngineOnGpu.*:DeviceKeys.*:DeviceRows.E*:DeviceRows.O*:DeviceRows.RowsOf*", 300),
     "racecheck of the best top-k path": ("racecheck", [], "*TieRules*/cuda_sampled_threshold", 30),
     "racecheck of the best skyline path": (
         "racecheck", [], "BlockedBitmap.LeastAndGreatestKeys:BlockedBitmap.Twins*", 30),
@@ -40,7 +40,8 @@ SANITIZERS = {
                          "PartitionRows.KeysWithout*", 60),
     "racecheck of skylines": ("racecheck", [], "SkylineOnGpu.AConstantColumnTellsNothing", 30),
     "racecheck of segments": ("racecheck", [], "SegmentsOnGpu.OfManyLengths", 60),
-    "racecheck of rows": ("racecheck", [], "SelectRowsOnGpu.FewDistinctNumbers:SelectRowsOnGpu.DividedRows", 60),
+    "racecheck of rows": (
+        "racecheck", [], "SelectRowsOnGpu.StridesAndOffsets:SelectRowsOnGpu.LongRowsOfUnevenNumbers", 120),
 }
 
 

@@ -4,21 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include <skyrank/error.hpp>
 
-#include "engine/checked_size.hpp"
 #include "kernels/common/problem.hpp"
 
 namespace skyrank::exec {
 namespace {
 
+constexpr std::int64_t kMaxRows = std::numeric_limits<std::int32_t>::max();
+
 void check_points(const Points& points, const std::string& name) {
   if (!is_type_of_points(points.type)) {
     throw DataError(name + " are floats or integers of 32 or 64 bits, not " + to_string(DataType{points.type}));
   }
-  if (points.rows < 0) throw DataError(name + " have 0 or more rows, not " + std::to_string(points.rows));
+  if (points.rows < 0 || points.rows > kMaxRows) {
+    throw DataError(name + " have 0 to " + std::to_string(kMaxRows) + " rows, not " + std::to_string(points.rows));
+  }
   if (points.columns < 1 || points.columns > std::int64_t{kernels::kMaxDims}) {
     throw DataError(name + " have 1 to " + std::to_string(kernels::kMaxDims) + " columns, not " +
                     std::to_string(points.columns));

@@ -101,28 +101,27 @@ Sets sets_of(const Points& points, const Points& reference_set, const IndicatorO
   return sets;
 }
 
-std::vector<double> distances_of(kernels::Distance distance, const Sets& sets, const IndicatorOptions& options) {
-  std::vector<double> distances(sets.reference_set.size, std::numeric_limits<double>::infinity());
-  if (sets.points.size == 0) return distances;
-  find_indicator(options, [&](const kernels::Context& context) {
-    kernels::nearest_distances(distance, sets.points.rows(), sets.reference_set.rows(), distances, context);
-  });
-  return distances;
-}
-
-std::vector<double> distances_of(kernels::Distance distance, const Points& points, const Points& reference_set,
-                                 const IndicatorOptions& options) {
+double distance_of(kernels::Distance distance, const Points& points, const Points& reference_set,
+                   const IndicatorOptions& options) {
   Sets sets = sets_of(points, reference_set, options);
+  if (sets.points.size == 0) return std::numeric_limits<double>::infinity();
   minimise(sets.points, options);
   minimise(sets.reference_set, options);
-  return distances_of(distance, sets, options);
+  double found = 0;
+  find_indicator(options, [&](const kernels::Context& context) {
+    found = kernels::mean_distance(distance, sets.points.rows(), sets.reference_set.rows(), context);
+  });
+  return found;
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+double excess_of(kernels::Excess excess, const Sets& sets, const IndicatorOptions& options) {
+  if (sets.points.size == 0) return std::numeric_limits<double>::infinity();
+  double found = 0;
+  find_indicator(options, [&](const kernels::Context& context) {
+    found = kernels::least_excess(excess, sets.points.rows(), sets.reference_set.rows(), context);
+  });
+  return found;
 }
-
-double greatest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 void check_positive(const DensePoints& points, const char* name) {
   for (const double value : points.values) {
@@ -163,15 +162,18 @@ std::vector<double> hypervolume_contributions(const Points& points, std::span<co
 }
 
 double igd(const Points& points, const Points& reference_set, const IndicatorOptions& options) {
-  return mean(distances_of(kernels::Distance::euclidean, points, reference_set, options));
+  return distance_of(kernels::Distance::euclidean, points, reference_set, options);
 }
 
 double igd_plus(const Points& points, const Points& reference_set, const IndicatorOptions& options) {
-  return mean(distances_of(kernels::Distance::worse, points, reference_set, options));
+  return distance_of(kernels::Distance::worse, points, reference_set, options);
 }
 
 double epsilon_additive(const Points& points, const Points& reference_set, const IndicatorOptions& options) {
-  return greatest(distances_of(kernels::Distance::additive, points, reference_set, options));
+  Sets sets = sets_of(points, reference_set, options);
+  minimise(sets.points, options);
+  minimise(sets.reference_set, options);
+  return excess_of(kernels::Excess::difference, sets, options);
 }
 
 double epsilon_multiplicative(const Points& points, const Points& reference_set, const IndicatorOptions& options) {
@@ -180,7 +182,7 @@ double epsilon_multiplicative(const Points& points, const Points& reference_set,
   check_positive(sets.reference_set, "reference sets");
   minimise_ratios(sets.points, options);
   minimise_ratios(sets.reference_set, options);
-  return greatest(distances_of(kernels::Distance::multiplicative, sets, options));
+  return excess_of(kernels::Excess::ratio, sets, options);
 }
 
 }  // namespace v0

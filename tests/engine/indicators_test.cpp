@@ -183,7 +183,7 @@ TEST(Indicators, SayWhatIsWrong) {
   EXPECT_EQ(error_of([&] { hypervolume({.values = nullptr, .rows = 0, .columns = 65}, kTen); }),
             "points have 1 to 64 columns, not 65");
   EXPECT_EQ(error_of([&] { hypervolume({.values = nullptr, .rows = -1, .columns = 2}, kTen); }),
-            "points have 0 or more rows, not -1");
+            "points have 0 to 2147483647 rows, not -1");
 }
 
 TEST(Indicators, StopAndTakeThreads) {

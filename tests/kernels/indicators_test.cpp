@@ -17,6 +17,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "kernels/cpu/indicators/rank_set.hpp"
+#include "kernels/cpu/indicators/value_order.hpp"
 #include "kernels/cpu/threads.hpp"
 
 // Tests indicators against their definitions: volumes against inclusion and exclusion of all subsets of points, and
@@ -279,47 +280,90 @@ TEST(HypervolumeContributions, OfThreeObjectivesAreThoseOfSlices) {
   }
 }
 
-double expected_distance(Distance distance, const double* point, const double* reference, std::size_t dims) {
-  double squares = 0;
-  double difference = -std::numeric_limits<double>::infinity();
-  double ratio = difference;
-  for (std::size_t j = 0; j < dims; ++j) {
-    const double d = point[j] - reference[j];
-    if (distance != Distance::worse || d > 0) squares += d * d;
-    difference = std::max(difference, d);
-    ratio = std::max(ratio, point[j] / reference[j]);
+double expected_distance(Distance distance, const Case& points, const double* reference) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double squares = 0;
+    for (std::size_t j = 0; j < points.dims; ++j) {
+      const double difference = points.rows()[i][j] - reference[j];
+      if (distance == Distance::euclidean || difference > 0) squares += difference * difference;
+    }
+    least = std::min(least, std::sqrt(squares));
   }
-  switch (distance) {
-    case Distance::additive: return difference;
-    case Distance::multiplicative: return ratio;
-    default: return std::sqrt(squares);
-  }
+  return least;
 }
 
-TEST(Distances, AreThoseOfTheNearestPoint) {
+double expected_excess(Excess excess, const Case& points, const double* reference) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double greatest = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < points.dims; ++j) {
+      const double value = points.rows()[i][j];
+      greatest = std::max(greatest, excess == Excess::ratio ? value / reference[j] : value - reference[j]);
+    }
+    least = std::min(least, greatest);
+  }
+  return least;
+}
+
+TEST(Distances, AreThoseOfTheNearestPoints) {
   on_each_target([] {
     std::mt19937_64 generator(10);
     for (const std::size_t dims : {1, 2, 3, 5, 17}) {
-      for (const std::size_t size : {1, 2, 7, 8, 9, 100}) {
+      for (const std::size_t size : {1, 2, 7, 8, 9, 100, 3000}) {
         Case points = sphere(generator, dims, size);
         Case reference = sphere(generator, dims, 50);
         for (double& value : points.values) value += 0.1;
         for (double& value : reference.values) value += 0.1;
-        for (const Distance distance :
-             {Distance::euclidean, Distance::worse, Distance::additive, Distance::multiplicative}) {
-          std::vector<double> found(reference.size());
-          nearest_distances(distance, points.rows(), reference.rows(), found, {});
-          for (std::size_t i = 0; i < found.size(); ++i) {
-            double expected = std::numeric_limits<double>::infinity();
-            for (std::size_t a = 0; a < size; ++a) {
-              expected = std::min(expected, expected_distance(distance, points.rows()[a], reference.rows()[i], dims));
-            }
-            EXPECT_EQ(found[i], expected) << dims << " dimensions, " << size << " points";
+        for (const Distance distance : {Distance::euclidean, Distance::worse}) {
+          double sum = 0;
+          for (std::size_t i = 0; i < 50; ++i) sum += expected_distance(distance, points, reference.rows()[i]);
+          EXPECT_EQ(mean_distance(distance, points.rows(), reference.rows(), {}), sum / 50) << dims << " x " << size;
+        }
+        for (const Excess excess : {Excess::difference, Excess::ratio}) {
+          double greatest = -std::numeric_limits<double>::infinity();
+          for (std::size_t i = 0; i < 50; ++i) {
+            greatest = std::max(greatest, expected_excess(excess, points, reference.rows()[i]));
           }
+          EXPECT_EQ(least_excess(excess, points.rows(), reference.rows(), {}), greatest) << dims << " x " << size;
         }
       }
     }
   });
+}
+
+TEST(Distances, StopWhenAsked) {
+  std::mt19937_64 generator(12);
+  const Case points = sphere(generator, 3, 100);
+  std::stop_source stop;
+  stop.request_stop();
+  Context context;
+  context.stop = stop.get_token();
+  EXPECT_THROW(mean_distance(Distance::worse, points.rows(), points.rows(), context), Cancelled);
+  EXPECT_THROW(least_excess(Excess::ratio, points.rows(), points.rows(), context), Cancelled);
+}
+
+/// Values of few bins, of one, and far apart; few points and many.
+TEST(ValueOrder, IsTheOrderOfValues) {
+  std::mt19937_64 generator(13);
+  const double most = std::numeric_limits<double>::max();
+  for (const std::size_t n : {0, 1, 2, 100, 257, 5000, 70'000}) {
+    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
+             {0, 1}, {1e9, 1e9 + 1e-5}, {-1, 1e300}, {-most, most}, {0, 5e-324}, {2, 2}}) {
+      std::uniform_real_distribution<double> value(0, 1);
+      std::vector<double> values(n);
+      for (double& one : values) one = low + value(generator) * (high / 2 - low / 2) * 2;
+      if (n > 2) values[1] = values[n - 1] = high;
+      const auto less = [&](std::size_t a, std::size_t b) {
+        return values[a] != values[b] ? values[a] < values[b] : a < b;
+      };
+      const auto found = indicators::value_order(n, [&](std::size_t i) { return values[i]; }, less, {});
+      std::vector<std::size_t> expected(n);
+      std::iota(expected.begin(), expected.end(), std::size_t{0});
+      std::sort(expected.begin(), expected.end(), less);
+      EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << n << ", " << low;
+    }
+  }
 }
 
 TEST(RankSet, FindsNeighbours) {

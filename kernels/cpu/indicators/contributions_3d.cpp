@@ -171,9 +171,9 @@ void contributions_3d(const PointRows& points, const double* reference, std::spa
                       const Context& context) {
   const SweepOrder order = sweep_order(points, context);
   Contributions sweep(order, reference);
-  for (std::size_t i = 0; i < order.steps.size(); ++i) {
+  for (std::size_t i = 0; i < order.ranks.size(); ++i) {
     if (i % kCheckPoints == 0) context.check();
-    sweep.add(order.steps[i].rank);
+    sweep.add(order.ranks[i]);
   }
   sweep.write(contributions);
 }

@@ -33,15 +33,22 @@ void hypervolume_contributions(const PointRows& points, const double* reference,
 
 /// Distances from a point of a reference set to a point, of which the least over all points is taken.
 enum class Distance : std::uint8_t {
-  euclidean,      ///< root of the sum of squared differences (IGD)
-  worse,          ///< the same of the objectives in which the point is worse (IGD+)
-  additive,       ///< greatest difference: point - reference (additive epsilon)
-  multiplicative  ///< greatest ratio: point / reference (multiplicative epsilon)
+  euclidean,  ///< root of the sum of squared differences (IGD)
+  worse       ///< the same of the objectives in which the point is worse (IGD+)
 };
 
-/// Writes, for each point of `reference_set`, the distance to the nearest of one or more points.
-void nearest_distances(Distance distance, const PointRows& points, const PointRows& reference_set,
-                       std::span<double> distances, const Context& context);
+/// Returns the mean, over the points of `reference_set`, of the distance to the nearest of one or more points.
+double mean_distance(Distance distance, const PointRows& points, const PointRows& reference_set,
+                     const Context& context);
+
+/// Ways in which a point is worse than another.
+enum class Excess : std::uint8_t {
+  difference,  ///< greatest difference: point - reference (additive epsilon)
+  ratio        ///< greatest ratio: point / reference (multiplicative epsilon); values are above 0
+};
+
+/// Returns the least excess that allows each point of `reference_set` one of one or more points.
+double least_excess(Excess excess, const PointRows& points, const PointRows& reference_set, const Context& context);
 
 namespace indicators {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/indicators/indicators.hpp"
-#include "kernels/cpu/parallel_sort.hpp"
+#include "kernels/cpu/indicators/value_order.hpp"
 
 // Volumes in two dimensions: points by x, of which each adds a rectangle below the least y so far. The contribution of
 // a point of the front is the rectangle between its two neighbours.
@@ -19,17 +19,20 @@ struct Point2 {
   double y = 0;
   std::size_t row = 0;
 
-  bool operator<(const Point2& other) const {
-    if (x != other.x) return x < other.x;
-    return y != other.y ? y < other.y : row < other.row;
-  }
   bool same_place(const Point2& other) const { return x == other.x && y == other.y; }
 };
 
+/// Returns points in the order of (x, y, row).
 RawVector<Point2> by_x(const PointRows& points, const Context& context) {
+  const auto order = value_order(
+      points.size, [&](std::size_t i) { return points[i][0]; },
+      [&](std::size_t a, std::size_t b) {
+        if (points[a][0] != points[b][0]) return points[a][0] < points[b][0];
+        return points[a][1] != points[b][1] ? points[a][1] < points[b][1] : a < b;
+      },
+      context);
   RawVector<Point2> sorted(points.size);
-  for (std::size_t i = 0; i < points.size; ++i) sorted[i] = {points[i][0], points[i][1], i};
-  parallel_sort(sorted.begin(), sorted.end(), std::less<>(), context);
+  for (std::size_t i = 0; i < points.size; ++i) sorted[i] = {points[order[i]][0], points[order[i]][1], order[i]};
   return sorted;
 }
 

@@ -1,10 +1,10 @@
 #include "kernels/cpu/indicators/sweep_3d.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <tuple>
 
 #include "kernels/cpu/indicators/rank_set.hpp"
-#include "kernels/cpu/parallel_sort.hpp"
+#include "kernels/cpu/indicators/value_order.hpp"
 
 // Volume in three dimensions: points by z, which build stairs in x and y. Each point adds the area that it adds to the
 // stairs, times its height up to the reference. The stairs are the ranks by x of their points, in a set of bits, whose
@@ -18,13 +18,6 @@ namespace skyrank::kernels::indicators {
 namespace {
 
 constexpr std::size_t kCheckPoints = std::size_t{1} << 16;  ///< points between two looks at the stop token
-
-bool by_x(const Point3& a, const Point3& b) {
-  if (a.x != b.x) return a.x < b.x;
-  return std::tie(a.y, a.z, a.row) < std::tie(b.y, b.z, b.row);
-}
-
-bool by_z(const SweepOrder::Step& a, const SweepOrder::Step& b) { return a.z != b.z ? a.z < b.z : a.rank < b.rank; }
 
 /// Adds a point to the stairs, and returns the area that it adds.
 double add(const RawVector<Point3>& points, std::size_t rank, const double* reference, RankSet& stairs) {
@@ -49,22 +42,61 @@ double add(const RawVector<Point3>& points, std::size_t rank, const double* refe
 }  // namespace
 
 SweepOrder sweep_order(const PointRows& points, const Context& context) {
-  SweepOrder order{RawVector<Point3>(points.size), RawVector<SweepOrder::Step>(points.size)};
-  for (std::size_t i = 0; i < points.size; ++i) order.points[i] = {points[i][0], points[i][1], points[i][2], i};
-  parallel_sort(order.points.begin(), order.points.end(), by_x, context);
-  for (std::size_t i = 0; i < points.size; ++i) order.steps[i] = {order.points[i].z, i};
-  parallel_sort(order.steps.begin(), order.steps.end(), by_z, context);
+  const auto by_x = value_order(
+      points.size, [&](std::size_t i) { return points[i][0]; },
+      [&](std::size_t a, std::size_t b) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          if (points[a][j] != points[b][j]) return points[a][j] < points[b][j];
+        }
+        return a < b;
+      },
+      context);
+  SweepOrder order{RawVector<Point3>(points.size), {}};
+  for (std::size_t rank = 0; rank < points.size; ++rank) {
+    const std::size_t row = by_x[rank];
+    order.points[rank] = {points[row][0], points[row][1], points[row][2], row};
+  }
+  order.ranks = value_order(
+      points.size, [&](std::size_t rank) { return order.points[rank].z; },
+      [&](std::size_t a, std::size_t b) {
+        return order.points[a].z != order.points[b].z ? order.points[a].z < order.points[b].z : a < b;
+      },
+      context);
   return order;
+}
+
+RawVector<std::size_t> front_of_rows(const SweepOrder& order, std::size_t rows) {
+  const RawVector<Point3>& points = order.points;
+  RankSet stairs(points.size());
+  RawVector<std::size_t> front;
+  std::size_t of_one_z = 0;  // where the points of the last z begin, which go by their rows in the end
+  const auto by_row = [&](std::size_t a, std::size_t b) { return points[a].row < points[b].row; };
+  for (const std::size_t rank : order.ranks) {
+    const Point3& point = points[rank];
+    if (point.row >= rows) continue;
+    const std::size_t before = stairs.before(rank);
+    if (before != RankSet::kNone && points[before].y <= point.y) continue;
+    std::size_t after = stairs.after(rank);
+    for (; after != RankSet::kNone && points[after].y >= point.y; after = stairs.after(after)) stairs.erase(after);
+    stairs.insert(rank);
+    if (!front.empty() && points[front[of_one_z]].z != point.z) {
+      std::sort(front.begin() + static_cast<std::ptrdiff_t>(of_one_z), front.end(), by_row);
+      of_one_z = front.size();
+    }
+    front.push_back(rank);
+  }
+  std::sort(front.begin() + static_cast<std::ptrdiff_t>(of_one_z), front.end(), by_row);
+  return front;
 }
 
 double hypervolume_3d(const PointRows& points, const double* reference, const Context& context) {
   const SweepOrder order = sweep_order(points, context);
   RankSet stairs(points.size);
   double volume = 0;
-  for (std::size_t i = 0; i < order.steps.size(); ++i) {
+  for (std::size_t i = 0; i < order.ranks.size(); ++i) {
     if (i % kCheckPoints == 0) context.check();
-    const SweepOrder::Step& step = order.steps[i];
-    volume += add(order.points, step.rank, reference, stairs) * (reference[2] - step.z);
+    const std::size_t rank = order.ranks[i];
+    volume += add(order.points, rank, reference, stairs) * (reference[2] - order.points[rank].z);
   }
   return volume;
 }

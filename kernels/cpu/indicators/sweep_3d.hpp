@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/cpu/indicators/indicators.hpp"
+#include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::kernels::indicators {
 
@@ -15,15 +17,15 @@ struct Point3 {
 
 /// Points in the order of (x, y, z, row), by which they have ranks, and the order in which a sweep along z meets them.
 struct SweepOrder {
-  struct Step {
-    double z = 0;
-    std::size_t rank = 0;
-  };
-
   RawVector<Point3> points;
-  RawVector<Step> steps;  ///< ascending z, then rank: a point comes after those that dominate it or equal it
+  Scratch<std::uint64_t> ranks;  ///< by z, then rank: a point comes after those that dominate it or equal it
 };
 
+/// Finds the order of points by their first three values.
 SweepOrder sweep_order(const PointRows& points, const Context& context);
+
+/// Returns the ranks of the points of rows below `rows` that no other of these dominates, without repeated points, in
+/// the order of (z, row).
+RawVector<std::size_t> front_of_rows(const SweepOrder& order, std::size_t rows);
 
 }  // namespace skyrank::kernels::indicators

@@ -57,17 +57,20 @@ void copy_values(const Points& points, double* to) {
 
 }  // namespace
 
-DensePoints dense_points(const Points& points, const char* name) {
+DensePoints dense_points(const Points& points, const char* name, Infinities infinities) {
   check_points(points, name);
   DensePoints dense;
   dense.size = static_cast<std::size_t>(points.rows);
   dense.dims = static_cast<std::size_t>(points.columns);
   dense.values.resize(dense.size * dense.dims);
   copy_values(points, dense.values.data());
+  const bool finite = infinities == Infinities::refused;
   for (std::size_t i = 0; i < dense.values.size(); ++i) {
-    if (std::isfinite(dense.values[i])) continue;
-    throw DataError(std::string(name) + " have finite values; row " + std::to_string(i / dense.dims) + ", column " +
-                    std::to_string(i % dense.dims) + " is " + std::to_string(dense.values[i]));
+    const double value = dense.values[i];
+    if (finite ? std::isfinite(value) : !std::isnan(value)) continue;
+    throw DataError(std::string(name) + (finite ? " have finite values" : " have no NaN") + "; row " +
+                    std::to_string(i / dense.dims) + ", column " + std::to_string(i % dense.dims) + " is " +
+                    std::to_string(value));
   }
   return dense;
 }

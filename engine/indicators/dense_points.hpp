@@ -9,7 +9,10 @@
 
 namespace skyrank::exec {
 
-/// Points as finite float64 values, row by row.
+/// Says whether points may have infinite values.
+enum class Infinities : unsigned char { refused, allowed };
+
+/// Points as float64 values without NaN, row by row.
 struct DensePoints {
   std::vector<double> values;
   std::size_t size = 0;
@@ -19,7 +22,8 @@ struct DensePoints {
   const double* operator[](std::size_t row) const { return values.data() + row * dims; }
 };
 
-/// Copies points. DataError where they are no points, as of `pareto_ranks`, or not finite; `name` says which they are.
-DensePoints dense_points(const Points& points, const char* name);
+/// Copies points. DataError where they are no points, as of `pareto_ranks`, or have values that are refused; `name`
+/// says which points they are.
+DensePoints dense_points(const Points& points, const char* name, Infinities infinities = Infinities::refused);
 
 }  // namespace skyrank::exec

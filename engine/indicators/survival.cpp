@@ -20,17 +20,38 @@ namespace {
 using exec::DensePoints;
 using Rows = std::span<RowId>;
 
+/// Returns the difference between the greatest and the least finite value of sorted rows, or 1 where that is not above
+/// 0.
+template <class ValueOf>
+double finite_span(Rows rows, const ValueOf& value) {
+  const auto first = std::find_if(rows.begin(), rows.end(), [&](RowId row) { return std::isfinite(value(row)); });
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](RowId row) { return std::isfinite(value(row)); });
+  if (first == rows.end()) return 1;
+  const double span = value(*last) - value(*first);
+  return span > 0 ? span : 1;
+}
+
 /// Adds what a column contributes to the crowding distance of rows of one level, which it sorts.
 void add_crowding(const DensePoints& points, std::size_t column, Rows rows, std::vector<double>& crowding) {
-  const auto value = [&](RowId row) { return points[static_cast<std::size_t>(row)][column]; };
-  std::sort(rows.begin(), rows.end(),
-            [&](RowId a, RowId b) { return value(a) != value(b) ? value(a) < value(b) : a < b; });
-  const double span = value(rows.back()) - value(rows.front());
-  if (!(span > 0)) return;
+  // Half of each value, so that no difference of finite ones overflows.
+  const auto value = [&](RowId row) { return points[static_cast<std::size_t>(row)][column] / 2; };
+  std::sort(rows.begin(), rows.end(), [&](RowId a, RowId b) {
+    const double x = points[static_cast<std::size_t>(a)][column];
+    const double y = points[static_cast<std::size_t>(b)][column];
+    return x != y ? x < y : a < b;
+  });
+  if (points[static_cast<std::size_t>(rows.front())][column] == points[static_cast<std::size_t>(rows.back())][column]) {
+    return;
+  }
+  const double span = finite_span(rows, value);
   const auto of = [&](RowId row) -> double& { return crowding[static_cast<std::size_t>(row)]; };
   of(rows.front()) = std::numeric_limits<double>::infinity();
   of(rows.back()) = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 1; i + 1 < rows.size(); ++i) of(rows[i]) += (value(rows[i + 1]) - value(rows[i - 1])) / span;
+  for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
+    const double before = value(rows[i - 1]);
+    const double after = value(rows[i + 1]);
+    if (after > before) of(rows[i]) += (after - before) / span;
+  }
 }
 
 /// Rows in the order of their levels, and within a level ascending. `ends` has the end of each level.
@@ -113,7 +134,7 @@ void check_violations(std::span<const double> violations, std::size_t rows) {
 inline namespace v0 {
 
 std::vector<double> crowding_distances(const Points& points) {
-  const DensePoints dense = exec::dense_points(points, "points");
+  const DensePoints dense = exec::dense_points(points, "points", exec::Infinities::allowed);
   LevelRows levels = by_level(pareto_ranks(points));
   std::vector<double> crowding(dense.size, 0);
   for (std::size_t i = 0; i < levels.ends.size(); ++i) find_crowding(dense, levels.level(i), crowding);
@@ -121,7 +142,7 @@ std::vector<double> crowding_distances(const Points& points) {
 }
 
 std::vector<RowId> nsga2_survivors(const Points& points, std::int64_t count, std::span<const double> violations) {
-  const DensePoints dense = exec::dense_points(points, "points");
+  const DensePoints dense = exec::dense_points(points, "points", exec::Infinities::allowed);
   if (count < 0 || count > points.rows) {
     throw DataError("0 to " + std::to_string(points.rows) + " rows can survive, not " + std::to_string(count));
   }

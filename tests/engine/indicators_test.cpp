@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -202,27 +203,48 @@ TEST(Indicators, StopAndTakeThreads) {
   EXPECT_THROW(igd(rows_of(points, 5), rows_of(points, 5), {.stop = stop.get_token()}), CancelledError);
 }
 
-/// The definition: of each row of a level and each column, the rows before and after it by (value, row).
-std::vector<double> expected_crowding(const std::vector<double>& values, std::size_t columns) {
-  const std::vector<std::int32_t> ranks = pareto_ranks(rows_of(values, columns));
-  std::vector<double> crowding(ranks.size(), 0);
-  for (std::size_t row = 0; row < ranks.size(); ++row) {
-    for (std::size_t column = 0; column < columns; ++column) {
-      const auto at = [&](std::size_t i) { return values[i * columns + column]; };
-      double least = at(row);
-      double greatest = at(row);
-      double before = -kInfinity;
-      double after = kInfinity;
-      for (std::size_t other = 0; other < ranks.size(); ++other) {
-        if (ranks[other] != ranks[row]) continue;
-        least = std::min(least, at(other));
-        greatest = std::max(greatest, at(other));
-        if (other == row) continue;
-        const bool is_before = at(other) != at(row) ? at(other) < at(row) : other < row;
-        if (is_before) before = std::max(before, at(other));
-        if (!is_before) after = std::min(after, at(other));
-      }
-      if (greatest > least) crowding[row] += (after - before) / (greatest - least);
+/// Returns what each row of a level gets of a column: the difference between the values after and before it by (value,
+/// row), as a share of the difference between the greatest and the least finite value.
+std::vector<double> column_crowding(const std::vector<double>& values) {
+  std::vector<std::size_t> sorted(values.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double value) { return std::isfinite(value); });
+  double span = 1;
+  if (!finite.empty()) {
+    const auto [least, greatest] = std::minmax_element(finite.begin(), finite.end());
+    if (*greatest > *least) span = *greatest - *least;
+  }
+  std::vector<double> crowding(values.size(), 0);
+  if (values.empty() || values[sorted.front()] == values[sorted.back()]) return crowding;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double before = i == 0 ? -kInfinity : values[sorted[i - 1]];
+    const double after = i + 1 == sorted.size() ? kInfinity : values[sorted[i + 1]];
+    if (i == 0 || i + 1 == sorted.size()) {
+      crowding[sorted[i]] = kInfinity;
+    } else if (before != after) {
+      crowding[sorted[i]] = (after - before) / span;
+    }
+  }
+  return crowding;
+}
+
+/// The definition, level by level.
+std::vector<double> expected_crowding(const std::vector<double>& values, std::size_t columns,
+                                      const std::vector<std::int32_t>& levels) {
+  std::vector<double> crowding(levels.size(), 0);
+  for (std::int32_t level = 0; level < static_cast<std::int32_t>(levels.size()); ++level) {
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < levels.size(); ++row) {
+      if (levels[row] == level) rows.push_back(row);
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+      std::vector<double> column;
+      for (const std::size_t row : rows) column.push_back(values[row * columns + j]);
+      const std::vector<double> added = column_crowding(column);
+      for (std::size_t i = 0; i < rows.size(); ++i) crowding[rows[i]] += added[i];
     }
   }
   return crowding;
@@ -239,8 +261,12 @@ TEST(Crowding, IsAsDefined) {
   std::mt19937_64 generator(3);
   for (int round = 0; round < 300; ++round) {
     const std::size_t columns = 1 + generator() % 5;
-    const std::vector<double> values = whole_values(generator, columns * (generator() % 40), 1 << (round % 6));
-    EXPECT_EQ(crowding_distances(rows_of(values, columns)), expected_crowding(values, columns)) << round;
+    std::vector<double> values = whole_values(generator, columns * (generator() % 40), 1 << (round % 6));
+    for (double& value : values) {
+      if (round % 3 == 0 && value <= 1) value = value < 1 ? -kInfinity : kInfinity;
+    }
+    const Points points = rows_of(values, columns);
+    EXPECT_EQ(crowding_distances(points), expected_crowding(values, columns, pareto_ranks(points))) << round;
   }
 }
 
@@ -250,8 +276,11 @@ TEST(Crowding, OfOneRowAndOfEqualRows) {
   const std::vector<double> equal = {1, 2, 1, 2, 1, 2};
   EXPECT_EQ(crowding_distances(rows_of(equal, 2)), (std::vector<double>{0, 0, 0}));
   const std::vector<double> bad = {1, kNan};
-  EXPECT_EQ(error_of([&] { crowding_distances(rows_of(bad, 2)); }),
-            "points have finite values; row 0, column 1 is nan");
+  EXPECT_EQ(error_of([&] { crowding_distances(rows_of(bad, 2)); }), "points have no NaN; row 0, column 1 is nan");
+  // Differences of finite values do not overflow.
+  const double most = std::numeric_limits<double>::max();
+  const std::vector<double> far = {-most, most, most / 2, -most / 2, most, -most};
+  EXPECT_EQ(crowding_distances(rows_of(far, 2)), (std::vector<double>{kInfinity, 2, kInfinity}));
 }
 
 /// The definition, with constraint domination as a relation of two rows.
@@ -272,24 +301,15 @@ std::vector<RowId> expected_survivors(const std::vector<double>& values, std::si
   std::vector<bool> taken(size, false);
   while (rows.size() < size) {
     std::vector<std::size_t> level;
-    std::vector<double> of_level;
     for (std::size_t row = 0; row < size; ++row) {
       bool dominated = taken[row];
       for (std::size_t other = 0; other < size; ++other) dominated |= !taken[other] && dominates(other, row);
       if (dominated) continue;
       level.push_back(row);
     }
-    std::vector<double> crowding(size, 0);
-    for (std::size_t j = 0; j < columns; ++j) {
-      const auto at = [&](std::size_t row) { return values[row * columns + j]; };
-      std::vector<std::size_t> sorted = level;
-      std::stable_sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) { return at(a) < at(b); });
-      const double span = at(sorted.back()) - at(sorted.front());
-      for (std::size_t i = 0; i < sorted.size() && span > 0; ++i) {
-        const bool is_end = i == 0 || i + 1 == sorted.size();
-        crowding[sorted[i]] += is_end ? kInfinity : (at(sorted[i + 1]) - at(sorted[i - 1])) / span;
-      }
-    }
+    std::vector<std::int32_t> levels(size, -1);
+    for (const std::size_t row : level) levels[row] = 0;
+    const std::vector<double> crowding = expected_crowding(values, columns, levels);
     std::stable_sort(level.begin(), level.end(),
                      [&](std::size_t a, std::size_t b) { return crowding[a] > crowding[b]; });
     for (const std::size_t row : level) {

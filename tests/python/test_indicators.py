@@ -166,7 +166,7 @@ def test_no_points():
         (lambda: skyrank.is_nondominated(LINE, maximise=[True] * 3), "`maximise` has one value for all objectives or 2"),
         (lambda: skyrank.igd(LINE, [[1, 2, 3]]), "the points have 2 columns, and the reference set has 3"),
         (lambda: skyrank.epsilon_multiplicative([[0, 1]], LINE), "have values above 0"),
-        (lambda: skyrank.crowding([[1, math.inf]]), "points have finite values"),
+        (lambda: skyrank.crowding([[1, math.nan]]), "points have no NaN"),
         (lambda: skyrank.nsga2_survival(LINE, 7), "0 to 6 rows can survive, not 7"),
         (lambda: skyrank.nsga2_survival(LINE, 1, [[1]]), "there are constraints of 1 points, and objectives of 6"),
         (lambda: skyrank.nsga2_survival([[1, 2]], 1, [[math.nan]]), "the violation of row 0 is NaN"),

@@ -177,10 +177,11 @@ def crowding(points: Any, *, maximise: bool | Sequence[bool] = False) -> numpy.n
     It is the sum, over the objectives, of the difference between the next and the previous value, divided by that between
     the greatest and the least of the rank (Deb et al., IEEE TEVC 6(2), 2002). Points that are equal in an objective follow
     each other in the order of rows. The first and the last point of an objective are infinitely far; an objective of which
-    all values are equal adds 0.
+    all values are equal adds 0. The difference of equal infinities is 0, and the greatest and the least value are finite
+    ones.
 
     Args:
-        points, maximise: As for `hypervolume`.
+        points, maximise: As for `hypervolume`, but values may be infinite.
 
     Returns:
         float64 of shape (points,).
@@ -210,7 +211,7 @@ def nsga2_survival(
     lower positions.
 
     Args:
-        F: Values of the objectives, of shape (points, objectives), as for `hypervolume`.
+        F: Values of the objectives, of shape (points, objectives), as for `crowding`.
         n: Number of survivors, 0 to the number of points.
         G: Values of constraints, of shape (points, constraints), which are met where they are 0 or less. Points that meet
             all of them come before all others, which compete by the sum of their values above 0 (constraint domination).

@@ -1,14 +1,22 @@
 #include "engine/indicators/distinct_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace skyrank::exec {
 namespace {
+
+template <class Value>
+bool is_nan(Value value) {
+  if constexpr (std::is_floating_point_v<Value>) return std::isnan(value);
+  return false;
+}
 
 /// Compares rows by their values, in which NaN is the greatest.
 template <class Value>
@@ -24,9 +32,7 @@ class RowOrder {
       if (x < y) return -1;
       if (y < x) return 1;
       if (x == y) continue;
-      const bool x_is_nan = x != x;
-      const bool y_is_nan = y != y;
-      if (x_is_nan != y_is_nan) return x_is_nan ? 1 : -1;
+      if (is_nan(x) != is_nan(y)) return is_nan(x) ? 1 : -1;
     }
     return 0;
   }

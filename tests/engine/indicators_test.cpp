@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -52,11 +53,14 @@ std::string error_of(const Call& call) {
   return "";
 }
 
-const std::vector<double> kFront = {5, 5, 4, 6, 2, 7, 7, 4};
-const std::vector<double> kTen = {10};
+constexpr std::array<double, 8> kFront = {5, 5, 4, 6, 2, 7, 7, 4};
+constexpr std::array<double, 1> kTen = {10};
+
+/// Four points of two objectives.
+Points front_points(Type type = Type::float64) { return {kFront.data(), type, 4, 2, 16, 8}; }
 
 TEST(Indicators, ValuesOfTheLiterature) {
-  const Points front = rows_of(kFront, 2);
+  const Points front = front_points();
   EXPECT_EQ(hypervolume(front, kTen), 38);
   EXPECT_EQ(hypervolume(front, std::vector<double>{10, 10}), 38);
   EXPECT_EQ(hypervolume(front, std::vector<double>{0}, {.maximise = {true}}), 39);
@@ -144,13 +148,13 @@ TEST(Indicators, OfNoPoints) {
   EXPECT_EQ(hypervolume(none, kTen), 0);
   EXPECT_TRUE(hypervolume_contributions(none, kTen).empty());
   for (const auto indicator : {igd, igd_plus, epsilon_additive, epsilon_multiplicative}) {
-    EXPECT_EQ(indicator(none, rows_of(kFront, 2), {}), kInfinity);
-    EXPECT_EQ(error_of([&] { indicator(rows_of(kFront, 2), none, {}); }), "the reference set has no points");
+    EXPECT_EQ(indicator(none, front_points(), {}), kInfinity);
+    EXPECT_EQ(error_of([&] { indicator(front_points(), none, {}); }), "the reference set has no points");
   }
 }
 
 TEST(Indicators, SayWhatIsWrong) {
-  const Points front = rows_of(kFront, 2);
+  const Points front = front_points();
   EXPECT_EQ(error_of([&] {
               hypervolume(front, std::vector<double>{1, 2, 3});
             }),
@@ -168,14 +172,16 @@ TEST(Indicators, SayWhatIsWrong) {
   const std::vector<double> infinite = {1, -kInfinity};
   EXPECT_EQ(error_of([&] { igd(front, rows_of(infinite, 2)); }),
             "points of the reference set have finite values; row 0, column 1 is -inf");
-  EXPECT_EQ(error_of([&] { igd(front, rows_of(kFront, 4)); }),
+  EXPECT_EQ(error_of([&] {
+              igd(front, Points{kFront.data(), Type::float64, 2, 4, 32, 8});
+            }),
             "the points have 2 columns, and the reference set has 4");
   const std::vector<double> zero = {1, 0};
   EXPECT_EQ(error_of([&] { epsilon_multiplicative(rows_of(zero, 2), front); }),
             "points of the multiplicative epsilon have values above 0, not 0.000000");
   EXPECT_EQ(error_of([&] { epsilon_multiplicative(front, rows_of(zero, 2)); }),
             "reference sets of the multiplicative epsilon have values above 0, not 0.000000");
-  EXPECT_EQ(error_of([&] { hypervolume(rows_of(kFront, 2, Type::string), kTen); }),
+  EXPECT_EQ(error_of([&] { hypervolume(front_points(Type::string), kTen); }),
             "points are floats or integers of 32 or 64 bits, not string");
   EXPECT_EQ(error_of([&] { hypervolume({.values = nullptr, .rows = 1, .columns = 2}, kTen); }),
             "points are a null pointer");
@@ -190,7 +196,7 @@ TEST(Indicators, SayWhatIsWrong) {
 TEST(Indicators, StopAndTakeThreads) {
   std::mt19937_64 generator(2);
   std::normal_distribution<double> value;
-  std::vector<double> points(500 * 5);
+  std::vector<double> points(2500);
   for (double& coordinate : points) coordinate = value(generator);
   const std::vector<double> reference = {2};
   const double volume = hypervolume(rows_of(points, 5), reference);
@@ -340,7 +346,7 @@ TEST(Survival, IsAsDefined) {
 }
 
 TEST(Survival, SaysWhatIsWrong) {
-  const Points front = rows_of(kFront, 2);
+  const Points front = front_points();
   EXPECT_EQ(error_of([&] { nsga2_survivors(front, 5); }), "0 to 4 rows can survive, not 5");
   EXPECT_EQ(error_of([&] { nsga2_survivors(front, -1); }), "0 to 4 rows can survive, not -1");
   EXPECT_EQ(error_of([&] { nsga2_survivors(front, 1, std::vector<double>{1}); }),

@@ -29,14 +29,14 @@ Matrix points_of(nb::handle object) {
   return std::move(*found);
 }
 
-/// Finds an indicator without the GIL, so that Ctrl-C stops it where that may take `long_`.
+/// Finds an indicator without the GIL. Ctrl-C stops it if `is_long`.
 template <class Find>
-auto find(bool long_, const Flags& maximise, const Find& find_with) {
+auto find(bool is_long, const Flags& maximise, const Find& find_with) {
   static const pid_t process = getpid();
   IndicatorOptions options;
   options.maximise = maximise;
   if (process != getpid()) options.threads = 1;  // as threads do not survive a fork
-  if (!long_) {
+  if (!is_long) {
     const nb::gil_scoped_release no_gil;
     return find_with(options);
   }
@@ -48,7 +48,23 @@ auto find(bool long_, const Flags& maximise, const Find& find_with) {
 }
 
 /// Returns false if volumes of points are found in some milliseconds.
-bool is_long_volume(const Points& points) { return points.rows > (points.columns <= 3 ? 10'000 : 20); }
+bool is_long_volume(const Points& points) {
+  switch (points.columns) {
+    case 1:
+    case 2:
+    case 3: return points.rows > 10'000;
+    case 4: return points.rows > 1'000;
+    case 5: return points.rows > 300;
+    case 6: return points.rows > 80;
+    default: return points.rows > 20;
+  }
+}
+
+/// Does the same for contributions, each of which takes a volume of some of the points.
+bool is_long_contribution(const Points& points, bool ignore_dominated) {
+  if (ignore_dominated && points.columns <= 3) return is_long_volume(points);
+  return is_long_volume(points) || points.rows > 100;
+}
 
 double python_hypervolume(nb::handle array, const std::vector<double>& reference, const Flags& maximise) {
   const Matrix matrix = points_of(array);
@@ -61,7 +77,7 @@ nb::object python_contributions(nb::handle array, const std::vector<double>& ref
   const Matrix matrix = points_of(array);
   const auto dominated = ignore_dominated ? DominatedPoints::ignored : DominatedPoints::counted;
   return to_array(
-      find(is_long_volume(matrix.points) || !ignore_dominated, maximise, [&](const IndicatorOptions& options) {
+      find(is_long_contribution(matrix.points, ignore_dominated), maximise, [&](const IndicatorOptions& options) {
         return hypervolume_contributions(matrix.points, reference, dominated, options);
       }));
 }

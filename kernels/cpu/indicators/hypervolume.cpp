@@ -172,7 +172,7 @@ double hypervolume_by_slices(const PointRows& points, const double* reference, c
     std::size_t begin = 0;
     std::size_t end = 0;
     while (next(begin, end)) {
-      if (order.points.size() > 0 && memory.listed < begin) list_before(order, begin, memory);
+      if (!order.points.empty() && memory.listed < begin) list_before(order, begin, memory);
       slice_volumes(sorted.columns, points.dims, reference, begin, end, volumes.data(), memory, context);
     }
   });

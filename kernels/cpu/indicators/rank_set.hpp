@@ -32,7 +32,8 @@ class RankSet {
 
   void erase(std::size_t rank) {
     for (Vector<std::uint64_t>& words : levels_) {
-      if ((words[rank / 64] &= ~bit(rank)) != 0) return;
+      words[rank / 64] &= ~bit(rank);
+      if (words[rank / 64] != 0) return;
       rank /= 64;
     }
   }

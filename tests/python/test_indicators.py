@@ -157,6 +157,8 @@ def test_no_points():
         (lambda: skyrank.hypervolume(numpy.ma.masked_array([[1.0, 2.0]], [[True, False]]), 3), "a masked array"),
         (lambda: skyrank.hypervolume([[1, math.nan]], 3), "points have finite values; row 0, column 1 is nan"),
         (lambda: skyrank.hypervolume(numpy.ones((2, 0)), 3), "points have 1 to 64 columns, not 0"),
+        (lambda: skyrank.is_nondominated(numpy.ones((3, 0))), "points have 1 to 64 columns, not 0"),
+        (lambda: skyrank.is_nondominated(numpy.ones((300, 65))), "points have 1 to 64 columns, not 65"),
         (lambda: skyrank.hypervolume(LINE, [1, 2, 3]), "the reference has one value for all objectives or 2"),
         (lambda: skyrank.hypervolume(LINE, [[1, 2]]), "the reference is one point, not an array of 2 dimensions"),
         (lambda: skyrank.hypervolume(LINE, math.inf), "the reference has finite values, not inf"),

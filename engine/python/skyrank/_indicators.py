@@ -157,6 +157,8 @@ def is_nondominated(
     import numpy
 
     array = _minimised(_points(points), maximise)
+    if not 1 <= array.shape[1] <= 64:
+        raise DataError(f"points have 1 to 64 columns, not {array.shape[1]}")
     if array.size <= _SMALL:
         rows = _core.nondominated_rows(array)
     else:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <skyrank/fronts.hpp>
@@ -10,7 +11,7 @@
 namespace skyrank::exec {
 
 /// Says whether points may have infinite values.
-enum class Infinities : unsigned char { refused, allowed };
+enum class Infinities : std::uint8_t { refused, allowed };
 
 /// Points as float64 values without NaN, row by row.
 struct DensePoints {

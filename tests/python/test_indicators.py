@@ -260,11 +260,14 @@ def test_from_many_threads():
 def test_after_a_fork():
     code = """if True:
         import os, numpy, skyrank
-        points = numpy.abs(numpy.random.default_rng(1).normal(size=(100, 5)))
+        points = numpy.abs(numpy.random.default_rng(1).normal(size=(400, 5)))
         volume = skyrank.hypervolume(points, 2)
         child = os.fork()
         if child == 0:
-            os._exit(0 if skyrank.hypervolume(points, 2) == volume else 1)
+            # The second call is the first of its kind in any of the processes.
+            equal = skyrank.hypervolume(points, 2) == volume
+            more = skyrank.hypervolume_contributions(points, 2).sum() < volume
+            os._exit(0 if equal and more and skyrank.igd(numpy.repeat(points, 40, 0), points) == 0 else 1)
         assert os.waitpid(child, 0)[1] == 0
     """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -39,7 +40,7 @@ SKYRANK_EXPORT double hypervolume(const Points& points, std::span<const double> 
                                   const IndicatorOptions& options = {});
 
 /// Says what becomes of points that others dominate, in hypervolume contributions.
-enum class DominatedPoints : unsigned char {
+enum class DominatedPoints : std::uint8_t {
   ignored,  ///< they change no contribution
   counted   ///< they reduce the contribution of a point that alone dominates them
 };

@@ -29,13 +29,18 @@ Matrix points_of(nb::handle object) {
   return std::move(*found);
 }
 
+/// Returns true in a child of the process that loaded the module, which has none of its threads.
+bool is_forked() {
+  static const pid_t process = getpid();
+  return process != getpid();
+}
+
 /// Finds an indicator without the GIL. Ctrl-C stops it if `is_long`.
 template <class Find>
 auto find(bool is_long, const Flags& maximise, const Find& find_with) {
-  static const pid_t process = getpid();
   IndicatorOptions options;
   options.maximise = maximise;
-  if (process != getpid()) options.threads = 1;  // as threads do not survive a fork
+  if (is_forked()) options.threads = 1;
   if (!is_long) {
     const nb::gil_scoped_release no_gil;
     return find_with(options);
@@ -135,6 +140,7 @@ nb::object python_nondominated_rows(nb::handle array) {
 }  // namespace
 
 void bind_indicators(nb::module_& module) {
+  is_forked();  // remembers the process
   module.def("hypervolume", &python_hypervolume);
   module.def("hypervolume_contributions", &python_contributions);
   module.def("igd", &python_indicator<igd>);

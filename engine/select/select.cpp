@@ -1,7 +1,5 @@
 #include <skyrank/select.hpp>
 
-#include <oneapi/tbb/task_arena.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,8 +10,8 @@
 
 #include "engine/select/select_batches.hpp"
 #include "kernels/common/select/problem.hpp"
+#include "kernels/cpu/caller_threads.hpp"
 #include "kernels/cpu/select/select.hpp"
-#include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/select/select.hpp"
 
@@ -31,7 +29,7 @@ void check_size(std::int64_t size, const char* of) {
   if (size < 0) throw DataError(std::string("a matrix has 0 or more ") + of + ", not " + std::to_string(size));
 }
 
-void check(const MatrixView& matrix, std::int64_t k, PositionType positions) {
+void check_selection(const MatrixView& matrix, std::int64_t k, PositionType positions) {
   constexpr std::int64_t kMaxNarrow = std::int64_t{1} << 31;
   check_size(matrix.rows, "rows");
   check_size(matrix.columns, "columns");
@@ -77,31 +75,13 @@ SelectProblem problem_of(const MatrixView& matrix, std::int64_t k, const SelectO
   return problem;
 }
 
-/// Lets TBB start its threads where they can be started. Never ends, as TBB's own threads do not.
-void start_workers() {
-  static const auto* const workers = new kernels::WorkerThreads(0);
-  static_cast<void>(workers);
-}
-
-/// Calls `work` in an arena of so many threads; 0: in that of the caller.
-template <class Work>
-void on_threads(int threads, const Work& work) {
-  if (threads <= 0) {
-    start_workers();
-    return work();
-  }
-  const kernels::WorkerThreads workers(threads);
-  tbb::task_arena arena(workers.count());
-  arena.execute(work);
-}
-
 }  // namespace
 
 namespace exec {
 
 void select_in_batches(const MatrixBatches& batches, std::int64_t k, const SelectOutput& output,
                        const SelectOptions& options) {
-  check(batches.matrix, k, output.position_type);
+  check_selection(batches.matrix, k, output.position_type);
   if (is_empty(batches.matrix, k) || batches.count == 0) return;
   check_pointers(batches.matrix, output);
   const SelectProblem problem = problem_of(batches.matrix, k, output, options);
@@ -109,7 +89,7 @@ void select_in_batches(const MatrixBatches& batches, std::int64_t k, const Selec
   context.stop = options.stop;
   try {
     const auto select = [&] { kernels::select_rows(problem, {batches.count, batches.stride}, context); };
-    kernels::is_small(problem, batches.count) ? select() : on_threads(options.threads, select);
+    kernels::is_small(problem, batches.count) ? select() : kernels::on_caller_threads(options.threads, select);
   } catch (const kernels::Cancelled&) {
     throw CancelledError("the selection was cancelled");
   } catch (const std::bad_alloc&) {
@@ -145,7 +125,7 @@ void select_k(const MatrixView& matrix, std::int64_t k, const SelectOutput& outp
 
 std::size_t select_k_workspace_bytes(const MatrixView& matrix, std::int64_t k, PositionType positions,
                                      const SelectOptions& options) {
-  check(matrix, k, positions);
+  check_selection(matrix, k, positions);
   SelectOutput output;
   output.position_type = positions;
   try {
@@ -157,7 +137,7 @@ std::size_t select_k_workspace_bytes(const MatrixView& matrix, std::int64_t k, P
 
 void select_k(const MatrixView& matrix, std::int64_t k, const SelectOutput& output, const SelectOptions& options,
               void* workspace, std::size_t workspace_bytes, void* stream) {
-  check(matrix, k, output.position_type);
+  check_selection(matrix, k, output.position_type);
   if (is_empty(matrix, k)) return;
   check_pointers(matrix, output);
   const SelectProblem problem = problem_of(matrix, k, output, options);

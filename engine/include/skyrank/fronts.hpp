@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <skyrank/export.hpp>
@@ -36,6 +37,23 @@ SKYRANK_EXPORT std::vector<std::int32_t> pareto_ranks(const Points& points);
 /// Returns the rows that no other row dominates, ascending: those of rank 0, all of several equal ones. DataError as
 /// for `pareto_ranks`.
 SKYRANK_EXPORT std::vector<RowId> nondominated_rows(const Points& points);
+
+/// Returns how far each row is from its neighbours of the same Pareto rank: the sum, over the columns, of the
+/// difference between the next and the previous value, divided by that between the greatest and the least (Deb et al.,
+/// IEEE TEVC 6(2), 2002). Rows that are equal in a column follow each other in the order of rows. The first and the
+/// last row of a column are infinitely far; a column whose values are all equal adds 0 to all.
+///
+/// DataError as for `pareto_ranks`, and for NaN and infinite values.
+SKYRANK_EXPORT std::vector<double> crowding_distances(const Points& points);
+
+/// Returns the `count` rows that survive in NSGA-II, the best first: those of lower Pareto rank, then of larger
+/// crowding distance, then the lower row. With a violation of constraints for each row, rows without any (0 or less)
+/// come before all others, of which those with less violation come first (Deb et al. 2002, section VI).
+///
+/// DataError as for `crowding_distances`, for a count below 0 or above the number of rows, and for violations that are
+/// NaN or not one for each row.
+SKYRANK_EXPORT std::vector<RowId> nsga2_survivors(const Points& points, std::int64_t count,
+                                                  std::span<const double> violations = {});
 
 }  // namespace v0
 }  // namespace skyrank

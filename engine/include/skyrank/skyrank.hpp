@@ -11,6 +11,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 #include <skyrank/fronts.hpp>
+#include <skyrank/indicators.hpp>
 #include <skyrank/partial.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>

@@ -7,7 +7,8 @@ array([0, 1])
 
 `skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
 says what data may be. `plot` draws a skyline; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
-elements of arrays, and `skyrank.torch.topk` those of tensors. Answers are exact, and the same row for row on every path.
+elements of arrays, and `skyrank.torch.topk` those of tensors. `hypervolume` and others measure fronts, `nsga2_survival`
+serves optimisers. Answers are exact, and the same row for row on every path.
 """
 
 from . import _core
@@ -24,6 +25,18 @@ from ._errors import (
     TimeoutError,
 )
 from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k
+from ._indicators import (
+    crowding,
+    epsilon_additive,
+    epsilon_multiplicative,
+    hypervolume,
+    hypervolume_contributions,
+    igd,
+    igd_plus,
+    is_nondominated,
+    normalise,
+    nsga2_survival,
+)
 from ._plot import plot
 from ._preferences import (
     around,
@@ -73,15 +86,25 @@ __all__ = [
     "between",
     "column",
     "count",
+    "crowding",
     "default_engine",
+    "epsilon_additive",
+    "epsilon_multiplicative",
     "explain",
     "high",
+    "hypervolume",
+    "hypervolume_contributions",
+    "igd",
+    "igd_plus",
     "in_sets",
     "inverse",
+    "is_nondominated",
     "low",
     "max",
     "merge",
     "min",
+    "normalise",
+    "nsga2_survival",
     "pareto",
     "partial",
     "plot",

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/python/src/arrays.hpp"
 #include "engine/python/src/bind.hpp"
 
 // NumPy arrays of rows and columns: tables that view them, and fronts of small ones, which are answered where they are.
@@ -20,8 +21,6 @@ namespace {
 
 /// Values up to which an answer takes less time than the plan of a query, or about a millisecond.
 constexpr std::size_t kMaxValues = std::size_t{1} << 14;
-
-using Array = nb::ndarray<nb::ro, nb::device::cpu>;
 
 std::optional<Type> integer_type(bool is_signed, int bits) {
   switch (bits) {
@@ -45,29 +44,6 @@ std::optional<Type> type_of(const nb::dlpack::dtype& type) {
     case nb::dlpack::dtype_code::Bool: return type.bits == 8 ? std::optional(Type::boolean) : std::nullopt;
     default: return std::nullopt;
   }
-}
-
-/// A matrix in the memory of an array, which must outlive it.
-struct Matrix {
-  Array array;
-  Points points;
-};
-
-/// Returns the matrix of a NumPy array with two dimensions; nothing for what has no view here, such as texts.
-std::optional<Matrix> matrix_of(nb::handle object) {
-  Matrix found;
-  if (!nb::try_cast(object, found.array, false)) return std::nullopt;
-  const Array& array = found.array;
-  const std::optional<Type> type = type_of(array.dtype());
-  if (!type || array.ndim() != 2) return std::nullopt;
-  const auto bytes = static_cast<std::int64_t>(array.itemsize());
-  found.points = {array.data(),
-                  *type,
-                  static_cast<std::int64_t>(array.shape(0)),
-                  static_cast<std::int64_t>(array.shape(1)),
-                  array.stride(0) * bytes,
-                  array.stride(1) * bytes};
-  return found;
 }
 
 /// Returns the points of a small array of rows and columns; nothing for what a query has to look at.
@@ -100,16 +76,6 @@ std::optional<Table> table_of_matrix(const nb::object& object, const std::vector
     columns.emplace_back(names[c], std::move(data));
   }
   return Table(std::move(columns));
-}
-
-/// Moves numbers into a NumPy array.
-template <class T>
-nb::object to_array(std::vector<T> values) {
-  auto owner = std::make_unique<std::vector<T>>(std::move(values));
-  T* const data = owner->data();
-  const std::size_t size = owner->size();
-  nb::capsule capsule(owner.release(), [](void* all) noexcept { delete static_cast<std::vector<T>*>(all); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule));
 }
 
 /// Returns the Pareto rank of each row, or None where a query has to answer.
@@ -159,6 +125,23 @@ std::optional<Result> small_skyline(nb::handle object) {
 }
 
 }  // namespace
+
+/// Returns the matrix of a NumPy array with two dimensions; nothing for what has no view here, such as texts.
+std::optional<Matrix> matrix_of(nb::handle object) {
+  Matrix found;
+  if (!nb::try_cast(object, found.array, false)) return std::nullopt;
+  const Array& array = found.array;
+  const std::optional<Type> type = type_of(array.dtype());
+  if (!type || array.ndim() != 2) return std::nullopt;
+  const auto bytes = static_cast<std::int64_t>(array.itemsize());
+  found.points = {array.data(),
+                  *type,
+                  static_cast<std::int64_t>(array.shape(0)),
+                  static_cast<std::int64_t>(array.shape(1)),
+                  array.stride(0) * bytes,
+                  array.stride(1) * bytes};
+  return found;
+}
 
 void bind_arrays(nb::module_& module) {
   module.def("table_of_matrix", &table_of_matrix);

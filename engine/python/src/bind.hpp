@@ -48,6 +48,9 @@ void bind_arrays(nb::module_& module);
 /// Adds selection along an axis of arrays.
 void bind_select(nb::module_& module);
 
+/// Adds indicators of fronts.
+void bind_indicators(nb::module_& module);
+
 /// Returns an owner of a Python object, for columns over its memory. Any thread may let go of it.
 std::shared_ptr<const void> owner_of(nb::object object);
 

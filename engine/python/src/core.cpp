@@ -11,5 +11,6 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_engine(module);
   skyrank::python::bind_arrays(module);
   skyrank::python::bind_select(module);
+  skyrank::python::bind_indicators(module);
   module.def("version", &skyrank::version);
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <skyrank/fronts.hpp>
+
+#include "kernels/cpu/indicators/indicators.hpp"
+
+namespace skyrank::exec {
+
+/// Says whether points may have infinite values.
+enum class Infinities : std::uint8_t { refused, allowed };
+
+/// Points as float64 values without NaN, row by row.
+struct DensePoints {
+  std::vector<double> values;
+  std::size_t size = 0;
+  std::size_t dims = 0;
+
+  kernels::PointRows rows() const { return {values.data(), size, dims}; }
+  const double* operator[](std::size_t row) const { return values.data() + row * dims; }
+};
+
+/// Copies points. DataError where they are no points, as of `pareto_ranks`, or have values that are refused; `name`
+/// says which points they are.
+DensePoints dense_points(const Points& points, const char* name, Infinities infinities = Infinities::refused);
+
+}  // namespace skyrank::exec

@@ -1,0 +1,157 @@
+#include <skyrank/indicators.hpp>
+
+#include <nanobind/ndarray.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/indicators/distinct_rows.hpp"
+#include "engine/python/src/arrays.hpp"
+#include "engine/python/src/bind.hpp"
+#include "engine/python/src/interruptible.hpp"
+
+// Indicators of fronts, and what optimisers ask of small fronts, over NumPy arrays of points.
+namespace skyrank::python {
+namespace {
+
+using Flags = std::vector<bool>;
+
+Matrix points_of(nb::handle object) {
+  std::optional<Matrix> found = matrix_of(object);
+  if (!found) throw DataError("points are a matrix of numbers in the memory of the CPU");
+  return std::move(*found);
+}
+
+/// Returns true in a child of the process that loaded the module, which has none of its threads.
+bool is_forked() {
+  static const pid_t process = getpid();
+  return process != getpid();
+}
+
+/// Finds an indicator without the GIL. Ctrl-C stops it if `is_long`.
+template <class Find>
+auto find(bool is_long, const Flags& maximise, const Find& find_with) {
+  IndicatorOptions options;
+  options.maximise = maximise;
+  if (is_forked()) options.threads = 1;
+  if (!is_long) {
+    const nb::gil_scoped_release no_gil;
+    return find_with(options);
+  }
+  const bool main_thread = nb::cast<bool>(nb::module_::import_("skyrank._input").attr("on_main_thread")());
+  return interruptible(main_thread, [&](std::stop_token stop) {
+    options.stop = std::move(stop);
+    return find_with(options);
+  });
+}
+
+/// Returns false if volumes of points are found in some milliseconds.
+bool is_long_volume(const Points& points) {
+  switch (points.columns) {
+    case 1:
+    case 2:
+    case 3: return points.rows > 10'000;
+    case 4: return points.rows > 1'000;
+    case 5: return points.rows > 300;
+    case 6: return points.rows > 80;
+    default: return points.rows > 20;
+  }
+}
+
+/// Does the same for contributions, each of which takes a volume of some of the points.
+bool is_long_contribution(const Points& points, bool ignore_dominated) {
+  if (ignore_dominated && points.columns <= 3) return is_long_volume(points);
+  return is_long_volume(points) || points.rows > 100;
+}
+
+double python_hypervolume(nb::handle array, const std::vector<double>& reference, const Flags& maximise) {
+  const Matrix matrix = points_of(array);
+  return find(is_long_volume(matrix.points), maximise,
+              [&](const IndicatorOptions& options) { return hypervolume(matrix.points, reference, options); });
+}
+
+nb::object python_contributions(nb::handle array, const std::vector<double>& reference, const Flags& maximise,
+                                bool ignore_dominated) {
+  const Matrix matrix = points_of(array);
+  const auto dominated = ignore_dominated ? DominatedPoints::ignored : DominatedPoints::counted;
+  return to_array(
+      find(is_long_contribution(matrix.points, ignore_dominated), maximise, [&](const IndicatorOptions& options) {
+        return hypervolume_contributions(matrix.points, reference, dominated, options);
+      }));
+}
+
+using Indicator = double (*)(const Points&, const Points&, const IndicatorOptions&);
+
+template <Indicator kIndicator>
+double python_indicator(nb::handle array, nb::handle reference_set, const Flags& maximise) {
+  constexpr std::int64_t kMaxShort = 10'000'000;  // pairs that are compared in some milliseconds
+  const Matrix points = points_of(array);
+  const Matrix references = points_of(reference_set);
+  const bool is_long = points.points.rows > kMaxShort / (references.points.rows + 1);
+  return find(is_long, maximise,
+              [&](const IndicatorOptions& options) { return kIndicator(points.points, references.points, options); });
+}
+
+nb::object python_crowding(nb::handle array) {
+  const Matrix matrix = points_of(array);
+  std::vector<double> crowding;
+  {
+    const nb::gil_scoped_release no_gil;
+    crowding = crowding_distances(matrix.points);
+  }
+  return to_array(std::move(crowding));
+}
+
+nb::object python_survivors(nb::handle array, std::int64_t count, const std::optional<Array>& violations) {
+  const Matrix matrix = points_of(array);
+  std::span<const double> amounts;
+  if (violations) amounts = {static_cast<const double*>(violations->data()), violations->size()};
+  std::vector<RowId> rows;
+  {
+    const nb::gil_scoped_release no_gil;
+    rows = nsga2_survivors(matrix.points, count, amounts);
+  }
+  return to_array(std::move(rows));
+}
+
+nb::object python_distinct_rows(nb::handle array) {
+  const Matrix matrix = points_of(array);
+  return to_array(exec::distinct_rows(matrix.points));
+}
+
+/// Returns the rows that no other row dominates.
+nb::object python_nondominated_rows(nb::handle array) {
+  const Matrix matrix = points_of(array);
+  std::vector<RowId> rows;
+  {
+    const nb::gil_scoped_release no_gil;
+    rows = nondominated_rows(matrix.points);
+  }
+  return to_array(std::move(rows));
+}
+
+}  // namespace
+
+void bind_indicators(nb::module_& module) {
+  is_forked();  // remembers the process
+  module.def("hypervolume", &python_hypervolume);
+  module.def("hypervolume_contributions", &python_contributions);
+  module.def("igd", &python_indicator<igd>);
+  module.def("igd_plus", &python_indicator<igd_plus>);
+  module.def("epsilon_additive", &python_indicator<epsilon_additive>);
+  module.def("epsilon_multiplicative", &python_indicator<epsilon_multiplicative>);
+  module.def("crowding_distances", &python_crowding);
+  module.def("nsga2_survivors", &python_survivors, nb::arg("array"), nb::arg("count"),
+             nb::arg("violations").none().noconvert());
+  module.def("distinct_rows", &python_distinct_rows);
+  module.def("nondominated_rows", &python_nondominated_rows);
+}
+
+}  // namespace skyrank::python

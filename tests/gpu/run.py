@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ["skyrank_gpu_tests", "skyrank_gpu_semantics"]
@@ -142,8 +143,34 @@ def run_differential(program: pathlib.Path, device: str, answers: int, workers: 
     return counts | ({"exit_status": run.returncode} if run.returncode else {})
 
 
-def run_all(folder: pathlib.Path, gpus: list[str],
-            beside: bool) -> tuple[list[tuple[int, dict]], dict[str, str], dict[str, dict]]:
+class Kept:
+    """Results of the pieces of a run, kept in a file, so that several calls for one commit make up one run."""
+
+    def __init__(self, path: pathlib.Path | None, of: dict[str, object]) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._kept: dict[str, object] = {"of": of}
+        if path is not None and path.exists():
+            kept = json.loads(path.read_text())
+            if kept["of"] != of:
+                raise SystemExit(f"run.py: {path} has results of {kept['of']}, not of {of}; remove it")
+            self._kept = kept
+
+    def result(self, name: str, run, *arguments):
+        """What the file has under a name; else what `run` returns, which is then in the file."""
+        if name not in self._kept:
+            result = run(*arguments)
+            with self._lock:
+                self._kept[name] = result
+                if self._path is not None:
+                    new = self._path.with_suffix(".new")
+                    new.write_text(json.dumps(self._kept))
+                    new.replace(self._path)
+        return self._kept[name]
+
+
+def run_all(folder: pathlib.Path, gpus: list[str], beside: bool,
+            kept: Kept) -> tuple[list[tuple[int, dict]], dict[str, str], dict[str, dict]]:
     """The runs of the suite's tests, what the sanitizers say, and the counts of the random batches. Each GPU runs one
     thing at a time, but the random batches, which keep the host busy for the most part, if they may run `beside`."""
     free = queue.SimpleQueue()
@@ -166,11 +193,14 @@ def run_all(folder: pathlib.Path, gpus: list[str],
     with concurrent.futures.ThreadPoolExecutor(parts) as pool, concurrent.futures.ThreadPoolExecutor(1) as side:
         # What takes longest begins first.
         lane, place = (side, on_the_first) if beside else (pool, on_a_gpu)
-        batches = {device: lane.submit(place, run_differential, folder / "skyrank_differential", device, answers, workers)
+        batches = {device: lane.submit(kept.result, f"random batches, {device}", place, run_differential,
+                                       folder / "skyrank_differential", device, answers, workers)
                    for device, answers in DIFFERENTIAL.items()}
-        runs = {program: [pool.submit(on_a_gpu, run_part, program, part, parts) for part in range(parts)]
+        runs = {program: [pool.submit(kept.result, f"{program.name}, part {part}", on_a_gpu, run_part, program, part,
+                                      parts) for part in range(parts)]
                 for program in programs}
-        checks = {name: pool.submit(on_a_gpu, run_sanitizer, programs[0], name) for name in SANITIZERS}
+        checks = {name: pool.submit(kept.result, name, on_a_gpu, run_sanitizer, programs[0], name)
+                  for name in SANITIZERS}
     results = {program: [run.result() for run in parts_of] for program, parts_of in runs.items()}
     if parts > 1:
         results = {program: with_all_gpus(program, runs) for program, runs in results.items()}
@@ -186,6 +216,8 @@ def main() -> int:
                         help="the file to write (default: %(default)s)")
     parser.add_argument("--gpus", type=int, help="how many GPUs share the work (default: all)")
     parser.add_argument("--beside", action="store_true", help="run random batches beside the tests, on the first GPU")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FILE",
+                        help="keep the results of pieces in FILE; a later call with it runs what is missing")
     arguments = parser.parse_args()
 
     os.environ["SKYRANK_REQUIRE_GPU"] = "1"
@@ -195,7 +227,8 @@ def main() -> int:
         print(f"run.py: no GPU to report ({error}); {arguments.evidence} is left as it was", file=sys.stderr)
         return 1
     gpus = usable(present)[: arguments.gpus]
-    results, checks, differential = run_all(arguments.folder.resolve(), gpus, arguments.beside)
+    kept = Kept(arguments.keep, {"commit": commit(), "devices": [present[int(gpu)] for gpu in gpus]})
+    results, checks, differential = run_all(arguments.folder.resolve(), gpus, arguments.beside, kept)
     status = max([abs(status) for status, _ in results]
                  + [abs(counts.get("exit_status", 0)) for counts in differential.values()])
     reports = [report for _, report in results]

@@ -47,8 +47,8 @@ struct LongPolicy {
   static constexpr unsigned kTieWords = 4096;  ///< words of a piece in which ties are counted
   static constexpr std::size_t kBlocksOfProcessor = 4;
   static constexpr std::size_t kGroupsOfWanted = 6;  ///< groups of a row for each wanted number, if it is long enough
-  static constexpr std::size_t kMinGroups = 4096;    ///< groups of a row, at least
-  static constexpr std::size_t kMinBlocks = 4;       ///< blocks that a row is long enough for, at least
+  static constexpr std::size_t kMinGroups = 512;     ///< groups of a row, at least
+  static constexpr std::size_t kMinBlocks = 3;       ///< blocks that a row is long enough for, at least
 
   /// A block finds the bound of a row with few groups, of which each thread has so many.
   static constexpr unsigned kBoundThreads = 1024;

@@ -74,7 +74,7 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
   InputFile first(files.front(), with_cache);
   const ColumnNames names = whole_or_in_blocks(with_cache, [&](const ReadOptions& chosen) {
     if (chosen.block_bytes > 0 && first.is_json()) first.unpack(*chosen.pipes);
-    return names_in(first, chosen);
+    return names_in(first, chosen, /*rows=*/false);
   });
   refuse_many_names(names.names.size(), first.name(), options);
   const FolderColumns folders({first.folders()}, {first.name()}, options.types);

@@ -2,6 +2,7 @@
 
 #include <arrow/buffer.h>
 
+#include <algorithm>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
@@ -87,12 +88,29 @@ ColumnarFile InputFile::columnar(BytesRead on_read) const {
   return {data_->reader(std::move(on_read)), data_->size(), name_, memory_bytes_};
 }
 
-JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const {
-  return {.bytes = std::move(text), .name = name_, .stop = stop_, .max_keys = max_columns_};
+JsonText InputFile::json(int threads) const {
+  // Bytes of another machine are read at once.
+  if (is_compressed() || data_->is_remote()) return json_part(text(threads), 1, threads);
+  JsonText text = json_part(nullptr, 1, threads);
+  text.file = data_->reader({});
+  text.size = static_cast<std::int64_t>(data_->size());
+  return text;
 }
 
-const JsonLines& InputFile::json_lines(const JsonText& text) const {
-  if (!*json_lines_) *json_lines_ = scan_json_lines(text);
+JsonText InputFile::json_part(std::shared_ptr<arrow::Buffer> bytes, std::int64_t first_line, int threads) const {
+  const std::int64_t size = bytes == nullptr ? 0 : bytes->size();
+  return {.file = bytes == nullptr ? nullptr : open_buffer(std::move(bytes), {}),
+          .size = size,
+          .name = name_,
+          .stop = stop_,
+          .first_line = first_line,
+          .max_keys = max_columns_,
+          .max_record_bytes = std::min(max_text_bytes_, std::int64_t{1} << 30),
+          .threads = threads};
+}
+
+const JsonLines& InputFile::json_lines(const JsonText& text, const ReadOptions* reading) const {
+  if (!*json_lines_) *json_lines_ = scan_json_lines(text, reading);
   return **json_lines_;
 }
 

@@ -31,10 +31,10 @@ std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions&
   return header ? header->names : csv_names(file.csv(file.text(1)), options);
 }
 
-ColumnNames names_in_json(const InputFile& file, const ReadOptions& options, bool rows) {
+ColumnNames names_in_json(const InputFile& file, const ReadOptions& options, ReadMeter* meter) {
   ColumnNames names;
-  if (rows) file.refuse_too_large();
-  for (const JsonColumn& column : file.json_lines(file.json(options.threads), rows ? &options : nullptr).columns) {
+  if (meter != nullptr) file.refuse_too_large();
+  for (const JsonColumn& column : file.json_lines(options, meter).columns) {
     if (column.type != nullptr || options.types.contains(column.name)) {
       names.names.push_back(column.name);
     } else {
@@ -91,9 +91,9 @@ bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& 
   return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
 }
 
-ColumnNames names_in(const InputFile& file, const ReadOptions& options, bool rows) {
+ColumnNames names_in(const InputFile& file, const ReadOptions& options, ReadMeter* meter) {
   ColumnNames names;
-  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file, options, rows); });
+  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file, options, meter); });
   if (file.is_csv()) {
     names.names = read_unchanged(file, [&] { return names_in_text(file, options); });
     return names;
@@ -130,10 +130,9 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
 TablePtr read_json_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
                         const std::set<std::string>& texts, ReadMeter& meter) {
   file.refuse_too_large();
-  const JsonText text = file.json(options.threads);
-  const JsonLines& lines = file.json_lines(text);
+  const JsonText text = file.json(options.threads, &meter);
+  const JsonLines& lines = file.json_lines(options, nullptr);
   JsonReading reading{.texts = texts, .types = options.types, .values = file.take_json_values()};
-  if (!file.is_compressed()) reading.on_read = [&meter](std::uint64_t bytes) { meter.add(bytes); };
   return json_table(text, lines, columns, std::move(reading));
 }
 

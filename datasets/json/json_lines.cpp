@@ -12,6 +12,7 @@
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "datasets/arrow/arrow_types.hpp"
@@ -81,8 +82,7 @@ const JsonColumn& readable(const JsonText& text, const JsonColumn* column, const
 }
 
 /// Parses the columns `targets` that are not in `values`, and adds them there.
-void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarget> targets, const BytesRead& on_read,
-                  JsonValuesByName& values) {
+void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarget> targets, JsonValuesByName& values) {
   std::erase_if(targets, [&](const JsonTarget& target) {
     const auto found = values.find(target.name);
     return found != values.end() && found->second->type()->Equals(target.type);
@@ -95,7 +95,6 @@ void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarge
       chunks[i].push_back(part.values[i]);
     }
     rows -= part.rows;
-    if (on_read) on_read(static_cast<std::uint64_t>(part.bytes->size()));
   });
   if (rows != 0) refuse_changed(text.name);
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -160,12 +159,16 @@ JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading) {
   std::vector<JsonTarget> targets;
   std::vector<arrow::ArrayVector> values;
   const auto choose = [&](const std::vector<JsonKey>& first) {
-    for (const JsonKey& key : first) targets.push_back(target_of(column_of(key), reading->types));
-    std::erase_if(targets, [&](const JsonTarget& target) {
-      const auto& wanted = reading->columns;
-      const bool has_values = target.type != nullptr && target.type->id() != arrow::Type::NA;
-      return !has_values || (wanted && std::ranges::find(*wanted, target.name) == wanted->end());
-    });
+    std::vector<std::string> names;
+    for (const JsonKey& key : first) names.push_back(key.name);
+    const std::vector<std::string> wanted =
+        reading->choose_columns ? reading->choose_columns(names) : reading->columns.value_or(std::move(names));
+    const std::unordered_set<std::string_view> is_wanted(wanted.begin(), wanted.end());
+    for (const JsonKey& key : first) {
+      if (!is_wanted.contains(key.name)) continue;
+      JsonTarget target = target_of(column_of(key), reading->types);
+      if (target.type != nullptr && target.type->id() != arrow::Type::NA) targets.push_back(std::move(target));
+    }
     values.resize(targets.size());
     return targets;
   };
@@ -207,7 +210,7 @@ TablePtr json_table(const JsonText& text, const JsonLines& lines, const std::vec
     const JsonTarget target = target_of(is_stated ? *column : readable(text, column, name), reading.types);
     if (target.type->id() != arrow::Type::NA) targets.push_back(target);
   }
-  parse_others(text, lines.rows, targets, reading.on_read, reading.values);
+  parse_others(text, lines.rows, targets, reading.values);
   arrow::FieldVector fields;
   std::vector<ValuesPtr> columns;
   for (const std::string& name : names) {

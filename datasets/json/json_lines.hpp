@@ -51,7 +51,6 @@ struct JsonReading {
   std::map<std::string, StatedType> types = {};  ///< columns of stated types
   bool is_part = false;                          ///< true for a part of a text: timestamps keep their zone
   JsonValuesByName values = {};                  ///< columns that are parsed already
-  BytesRead on_read = {};                        ///< told of the bytes that are parsed
 };
 
 /// Reads the columns `names` in normal types. A key that an object lacks is NULL. Texts become dates or timestamps

@@ -57,14 +57,22 @@ class JsonValues final : public JsonSink {
   }
 
  private:
+  /// Adds NULL for the records before one that has the key.
   void pad(std::int64_t rows) {
-    if (rows > builder_->length()) check(builder_->AppendNulls(rows - builder_->length()), file_, "values");
+    if (rows > rows_) require(builder_->AppendNulls(rows - rows_));
+    rows_ = rows;
   }
 
   template <class Builder, class Value>
   void append(const std::optional<Value>& value) {
     fits_ = value.has_value();
-    if (fits_) check(static_cast<Builder&>(*builder_).Append(*value), file_, "values");
+    if (!fits_) return;
+    require(static_cast<Builder&>(*builder_).Append(*value));
+    ++rows_;
+  }
+
+  void require(const arrow::Status& status) const {
+    if (!status.ok()) check(status, file_, "values");
   }
 
   static std::optional<bool> parse_boolean(JsonKind kind, std::string_view token) {
@@ -91,6 +99,7 @@ class JsonValues final : public JsonSink {
   const JsonTarget& target_;
   const std::string& file_;
   std::unique_ptr<arrow::ArrayBuilder> builder_;
+  std::int64_t rows_ = 0;
   std::string unescaped_;
   bool fits_ = true;
 };
@@ -254,6 +263,7 @@ class PartParser {
     }
     lines_ += slot.line_breaks;
     take_(part);
+    if (text_.on_read) text_.on_read(static_cast<std::uint64_t>(part.bytes->size()));
   }
 
   /// Parses a part again, with those before it whose last record went on and with the line that it begins in. Returns

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
 
 // A text of JSON lines in parts of whole records, which threads parse side by side.
@@ -27,6 +28,7 @@ struct JsonText {
   std::int64_t max_record_bytes = std::int64_t{1} << 30;           ///< ResourceError where there is a longer record
   int threads = 1;                                                 ///< threads to parse with; 0: all cores
   std::int64_t part_bytes = std::int64_t{1} << 20;                 ///< bytes that a thread parses at a time, about
+  BytesRead on_read = {};                                          ///< told of the bytes that are parsed
 };
 
 /// A column whose values are taken.

@@ -14,13 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "datasets/file/input_file.hpp"
 #include "datasets/json/json_lines.hpp"
+#include "datasets/reader.hpp"
 #include "tests/datasets/support.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 using test::error_of;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
@@ -343,6 +346,30 @@ TEST(JsonParts, LimitsHoldInEachOfThem) {
   JsonText lines = in_memory("{\"a\": 1}\n{\"a\": [" + std::string(5000, '\n') + "]}\n", 20);
   lines.max_record_bytes = 1000;
   EXPECT_THAT(error_of<ResourceError>([&] { scan_json_lines(lines); }), HasSubstr("t:2: a record is longer than 1 kB"));
+}
+
+TEST(JsonParts, NamesBringTheValuesOfChosenColumns) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.write("t.jsonl", "{\"a\": 1, \"b\": 2, \"c\": null}\n{\"a\": 3, \"late\": 4}\n");
+  ReadOptions options;
+  options.pipes = make_pipe_cache();
+  Texts offered;
+  options.choose_columns = [&](const Texts& names) {
+    offered = names;
+    return Texts{"a", "c", "none"};
+  };
+  EXPECT_THAT(column_names({file}, options).names, ElementsAre("a", "b", "c", "late"));
+  const JsonValuesByName& values = InputFile(file, options).json_lines().values;
+  ASSERT_EQ(values.size(), 1U);
+  EXPECT_EQ((*values.at("a")->GetScalar(1))->ToString(), "3");
+  for (int i = 0; i < 2; ++i) {
+    options.columns = {"late", "a"};
+    const Table table = read({file}, options);
+    EXPECT_THAT(test::values_of(table, "a"), ElementsAre("1", "3"));
+    EXPECT_THAT(test::values_of(table, "late"), ElementsAre("NULL", "4"));
+  }
+  folder.write("t.jsonl", "{\"a\": 5}\n{\"late\": 6.5}\n{}\n");
+  EXPECT_THAT(test::values_of(read({file}, options), "late"), ElementsAre("NULL", "6.5", "NULL"));
 }
 
 TEST(JsonParts, AStopEndsParsing) {

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/arrow/text_types.hpp"
 #include "datasets/input/data_file.hpp"
@@ -85,7 +86,7 @@ const JsonColumn& readable(const JsonText& text, const JsonColumn* column, const
 void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarget> targets, JsonValuesByName& values) {
   std::erase_if(targets, [&](const JsonTarget& target) {
     const auto found = values.find(target.name);
-    return found != values.end() && found->second->type()->Equals(target.type);
+    return found != values.end() && found->second.front()->type()->Equals(target.type);
   });
   if (targets.empty()) return;
   std::vector<arrow::ArrayVector> chunks(targets.size());
@@ -97,9 +98,7 @@ void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarge
     rows -= part.rows;
   });
   if (rows != 0) refuse_changed(text.name);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    values[targets[i].name] = std::make_shared<arrow::ChunkedArray>(std::move(chunks[i]), targets[i].type);
-  }
+  for (std::size_t i = 0; i < targets.size(); ++i) values[targets[i].name] = std::move(chunks[i]);
 }
 
 /// A column of NULL.
@@ -192,8 +191,8 @@ JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading) {
   }
   for (const JsonKey& key : keys) lines.columns.push_back(column_of(key));
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (std::ranges::find(values[i], nullptr) != values[i].end()) continue;
-    lines.values[targets[i].name] = std::make_shared<arrow::ChunkedArray>(std::move(values[i]), targets[i].type);
+    const bool are_of_type = std::ranges::find(values[i], nullptr) == values[i].end();
+    if (are_of_type) lines.values[targets[i].name] = std::move(values[i]);
   }
   return lines;
 }
@@ -211,11 +210,15 @@ TablePtr json_table(const JsonText& text, const JsonLines& lines, const std::vec
     if (target.type->id() != arrow::Type::NA) targets.push_back(target);
   }
   parse_others(text, lines.rows, targets, reading.values);
+  std::vector<arrow::ArrayVector> chunks;
+  for (const std::string& name : names) chunks.push_back(std::move(reading.values[name]));
+  chunks = join_chunks(std::move(chunks), text.threads != 1);
   arrow::FieldVector fields;
   std::vector<ValuesPtr> columns;
   for (const std::string& name : names) {
-    ValuesPtr values = std::move(reading.values[name]);
-    if (values == nullptr) values = no_values(text, lines, name);
+    arrow::ArrayVector& of_column = chunks[columns.size()];
+    ValuesPtr values =
+        of_column.empty() ? no_values(text, lines, name) : std::make_shared<arrow::ChunkedArray>(std::move(of_column));
     if (const auto stated = reading.types.find(name); stated != reading.types.end()) {
       values = stated_values(text, *values, name, stated->second);
     } else {

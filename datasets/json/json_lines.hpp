@@ -26,8 +26,8 @@ struct JsonColumn {
   TextPlace place = {};                   ///< place of the problem
 };
 
-/// Values of columns, by name.
-using JsonValuesByName = std::map<std::string, std::shared_ptr<arrow::ChunkedArray>>;
+/// Values of columns by name, in chunks of one type.
+using JsonValuesByName = std::map<std::string, std::vector<std::shared_ptr<arrow::Array>>>;
 
 /// The columns and rows of a text.
 struct JsonLines {

@@ -361,7 +361,7 @@ TEST(JsonParts, NamesBringTheValuesOfChosenColumns) {
   EXPECT_THAT(column_names({file}, options).names, ElementsAre("a", "b", "c", "late"));
   const JsonValuesByName& values = InputFile(file, options).json_lines().values;
   ASSERT_EQ(values.size(), 1U);
-  EXPECT_EQ((*values.at("a")->GetScalar(1))->ToString(), "3");
+  EXPECT_EQ((*values.at("a").front()->GetScalar(1))->ToString(), "3");
   for (int i = 0; i < 2; ++i) {
     options.columns = {"late", "a"};
     const Table table = read({file}, options);

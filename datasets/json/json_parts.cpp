@@ -104,13 +104,6 @@ class JsonValues final : public JsonSink {
   bool fits_ = true;
 };
 
-/// Returns the number of line breaks. Lines are long enough for a search of each.
-std::int64_t count_lines(std::string_view text) {
-  std::int64_t lines = 0;
-  for (std::size_t i = text.find('\n'); i != std::string_view::npos; i = text.find('\n', i + 1)) ++lines;
-  return lines;
-}
-
 /// One pass over a text.
 class PartParser {
  public:
@@ -214,9 +207,11 @@ class PartParser {
   /// Parses the part in a slot. Returns false if its last record goes on behind it.
   bool parse(Slot& slot) const {
     JsonPart& part = slot.part;
+    constexpr std::int64_t kMinBytes = 4;  // of a value with its key, unless they are left out
+    const std::int64_t most = part.bytes->size() / (kMinBytes * (static_cast<std::int64_t>(targets_.size()) + 1));
     std::vector<std::unique_ptr<JsonValues>> values;
     for (const JsonTarget& target : targets_) {
-      values.push_back(std::make_unique<JsonValues>(target, text_.name, slot.line_breaks + 1));
+      values.push_back(std::make_unique<JsonValues>(target, text_.name, std::min(slot.line_breaks, most)));
     }
     const auto sink_of = [&](const std::string& key) -> JsonSink* {
       const auto target = target_of_key_.find(key);

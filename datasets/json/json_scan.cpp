@@ -17,6 +17,11 @@ constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::string_view kNumberCharacters = "0123456789.eE+-";
 constexpr const char* kNotValid = "the object is not valid JSON";
 
+/// Returns the number of characters of a UTF-8 text.
+std::int64_t characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -106,6 +111,13 @@ BrokenString first_broken_string(std::string_view text) {
 
 }  // namespace
 
+// Lines are long enough for a search of each.
+std::int64_t count_lines(std::string_view text) {
+  std::int64_t lines = 0;
+  for (std::size_t i = text.find('\n'); i != kNone; i = text.find('\n', i + 1)) ++lines;
+  return lines;
+}
+
 void refuse_keys(std::size_t max_keys, const Location& place) {
   throw ResourceError(
       "there are more than " + std::to_string(max_keys) +
@@ -175,14 +187,11 @@ TextPlace JsonScanner::place_of(std::size_t offset) {
     counted_ = {first_line_, 1};
     counted_end_ = 0;
   }
-  for (; counted_end_ < offset; ++counted_end_) {
-    const char c = text_[counted_end_];
-    if (c == '\n') {
-      counted_ = {counted_.line + 1, 1};
-    } else if ((c & 0xC0) != 0x80) {
-      ++counted_.column;
-    }
-  }
+  const std::string_view passed = text_.substr(counted_end_, offset - counted_end_);
+  const std::size_t begin = passed.rfind('\n') + 1;  // of the last line; npos + 1 is 0
+  if (begin > 0) counted_ = {counted_.line + count_lines(passed), 1};
+  counted_.column += characters(passed.substr(begin));
+  counted_end_ = offset;
   return counted_;
 }
 
@@ -276,8 +285,7 @@ JsonKey& JsonScanner::take_key() {
 /// Steps over the next token, of which a value ends at `end`.
 void JsonScanner::end_scalar(std::size_t end) {
   ++token_;
-  const std::size_t next = position();
-  std::size_t last = next;
+  std::size_t last = position();
   while (last > end && is_space(text_[last - 1])) --last;
   if (last != end) fail_at(end, "expected ',' or '}' after a value");
 }

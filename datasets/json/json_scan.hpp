@@ -34,6 +34,9 @@ class JsonSink {
   virtual void take(std::int64_t record, JsonKind kind, std::string_view token) = 0;
 };
 
+/// Returns the number of line breaks.
+std::int64_t count_lines(std::string_view text);
+
 /// The values that one key has in all records.
 struct JsonKey {
   std::string name;

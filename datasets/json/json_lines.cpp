@@ -151,6 +151,21 @@ const JsonColumn* JsonLines::find(const std::string& name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
+std::vector<JsonTarget> targets_of(const std::vector<JsonKey>& first, const ReadOptions& reading) {
+  std::vector<std::string> names;
+  for (const JsonKey& key : first) names.push_back(key.name);
+  const std::vector<std::string> wanted =
+      reading.choose_columns ? reading.choose_columns(names) : reading.columns.value_or(std::move(names));
+  const std::unordered_set<std::string_view> is_wanted(wanted.begin(), wanted.end());
+  std::vector<JsonTarget> targets;
+  for (const JsonKey& key : first) {
+    if (!is_wanted.contains(key.name)) continue;
+    JsonTarget target = target_of(column_of(key), reading.types);
+    if (target.type != nullptr && target.type->id() != arrow::Type::NA) targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
 JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading) {
   JsonLines lines;
   std::vector<JsonKey> keys;
@@ -158,16 +173,7 @@ JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading) {
   std::vector<JsonTarget> targets;
   std::vector<arrow::ArrayVector> values;
   const auto choose = [&](const std::vector<JsonKey>& first) {
-    std::vector<std::string> names;
-    for (const JsonKey& key : first) names.push_back(key.name);
-    const std::vector<std::string> wanted =
-        reading->choose_columns ? reading->choose_columns(names) : reading->columns.value_or(std::move(names));
-    const std::unordered_set<std::string_view> is_wanted(wanted.begin(), wanted.end());
-    for (const JsonKey& key : first) {
-      if (!is_wanted.contains(key.name)) continue;
-      JsonTarget target = target_of(column_of(key), reading->types);
-      if (target.type != nullptr && target.type->id() != arrow::Type::NA) targets.push_back(std::move(target));
-    }
+    targets = targets_of(first, *reading);
     values.resize(targets.size());
     return targets;
   };
@@ -207,7 +213,11 @@ TablePtr json_table(const JsonText& text, const JsonLines& lines, const std::vec
     const JsonColumn* const column = found == by_name.end() ? nullptr : found->second;
     const bool is_stated = column != nullptr && reading.types.contains(name);
     const JsonTarget target = target_of(is_stated ? *column : readable(text, column, name), reading.types);
-    if (target.type->id() != arrow::Type::NA) targets.push_back(target);
+    if (target.type->id() != arrow::Type::NA) {
+      targets.push_back(target);
+    } else {
+      reading.values.erase(name);
+    }
   }
   parse_others(text, lines.rows, targets, reading.values);
   std::vector<arrow::ArrayVector> chunks;

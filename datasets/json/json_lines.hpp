@@ -45,6 +45,9 @@ JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading = nul
 /// The column of a key; with a problem where its values have no common type.
 JsonColumn column_of(const JsonKey& key);
 
+/// Returns how the values of the columns that `reading` wants are taken, by what the first records say of them.
+std::vector<JsonTarget> targets_of(const std::vector<JsonKey>& first, const ReadOptions& reading);
+
 /// How JSON lines are read.
 struct JsonReading {
   std::set<std::string> texts = {};              ///< columns that stay text, even if all their values are dates

@@ -152,13 +152,20 @@ class JsonBlocks {
   void add_blocks(std::size_t f) {
     JsonText text = files_[f].json(options_.threads);
     text.part_bytes = options_.block_bytes;
-    parse_parts(text, {}, [&](const JsonPart& part) {
-      if (part.rows > 0) add_block(f, part);
+    std::vector<JsonTarget> targets;
+    const auto choose = [&](const std::vector<JsonKey>& first) { return targets = targets_of(first, options_); };
+    const auto take = [&](const JsonPart& part) {
+      JsonValuesByName values;
+      for (std::size_t i = 0; i < targets.size(); ++i) {
+        if (part.values[i] != nullptr) values[targets[i].name] = {part.values[i]};
+      }
+      if (part.rows > 0) add_block(f, part, std::move(values));
       meter_.add(static_cast<std::uint64_t>(part.bytes->size()));
-    });
+    };
+    parse_parts(text, {}, take, choose);
   }
 
-  void add_block(std::size_t f, const JsonPart& part) {
+  void add_block(std::size_t f, const JsonPart& part, JsonValuesByName values) {
     table_.blocks.push_back(
         {.file = f, .begin = part.begin, .size = part.bytes->size(), .first_line = part.first_line, .rows = part.rows});
     JsonLines lines;
@@ -178,7 +185,8 @@ class JsonBlocks {
       if (is_readable && is_wanted(key.name)) parsed.push_back(key.name);
     }
     const JsonText text = files_[f].json_part(part.bytes, part.first_line, options_.threads);
-    const TablePtr table = json_table(text, lines, parsed, {.types = options_.types, .is_part = true});
+    const TablePtr table =
+        json_table(text, lines, parsed, {.types = options_.types, .is_part = true, .values = std::move(values)});
     for (std::size_t i = 0; i < parsed.size(); ++i) {
       KeyFacts& facts = facts_.at(parsed[i]);
       for (; facts.blocks + 1 < table_.blocks.size(); ++facts.blocks) {

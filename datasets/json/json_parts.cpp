@@ -22,7 +22,7 @@
 #include "engine/threads.hpp"
 
 // Parts end before lines that begin with a bracket, where a record begins in nearly all texts. If one ends within a
-// record nevertheless, it is parsed again together with the parts behind it, until the record ends.
+// record nevertheless, this record is parsed again together with the parts behind it, until it ends.
 namespace skyrank::datasets {
 namespace {
 
@@ -138,6 +138,7 @@ class PartParser {
     std::int64_t line_breaks = 0;
     bool is_whole = false;     // all its records are objects that end there
     bool is_too_long = false;  // no record ends there
+    std::int64_t whole = 0;    // bytes of its whole records if it is cut short
     JsonTokens tokens;
     std::shared_ptr<arrow::ResizableBuffer> memory;  // of the bytes, for one part after another
   };
@@ -223,8 +224,9 @@ class PartParser {
       while (scanner.next()) {
       }
     } catch (const DataError&) {
-      if (scanner.is_cut_short() && part.end() < text_.size) return false;
-      throw;
+      if (!scanner.is_cut_short() || part.end() == text_.size) throw;
+      slot.whole = scanner.records() > 1 ? static_cast<std::int64_t>(scanner.record_end()) : 0;
+      return false;
     }
     part.rows = scanner.records();
     part.keys = scanner.take_keys();
@@ -261,23 +263,30 @@ class PartParser {
     if (text_.on_read) text_.on_read(static_cast<std::uint64_t>(part.bytes->size()));
   }
 
-  /// Parses a part again, with those before it whose last record went on and with the line that it begins in. Returns
-  /// false if its last record goes on too. A record costs twice its bytes at most, as the parts are more each time.
+  /// Parses a part again, with the records before it that went on and with the line that they begin in, up to the last
+  /// record if that goes on too. Returns false where there is no other. A record costs twice its bytes at most, as the
+  /// parts are more each time.
   bool parse_with_open(Slot& slot) {
     JsonPart& part = slot.part;
     if (open_ < 0) open_ = part.begin;
-    const std::int64_t size = part.end() - open_;
-    if (size < 2 * tried_ && part.end() < text_.size) return false;
+    const std::int64_t end = part.end();
+    const std::int64_t size = end - open_;
+    if (size < 2 * tried_ && end < text_.size) return false;
     tried_ = size;
     part.begin = open_;
     part.first_line = lines_;
     read(slot, open_, size);
     slot.line_breaks = count_lines(std::string_view(*part.bytes));
     if (!parse(slot)) {
-      if (2 * size > text_.max_record_bytes) refuse_long_record({text_.name, lines_, 0}, text_.max_record_bytes);
-      return false;
+      if (slot.whole == 0) {
+        if (2 * size > text_.max_record_bytes) refuse_long_record({text_.name, lines_, 0}, text_.max_record_bytes);
+        return false;
+      }
+      part.bytes = arrow::SliceBuffer(part.bytes, 0, slot.whole);
+      slot.line_breaks = count_lines(std::string_view(*part.bytes));
+      static_cast<void>(parse(slot));
     }
-    open_ = -1;
+    open_ = part.end() < end ? part.end() : -1;
     tried_ = 0;
     return true;
   }

@@ -287,6 +287,23 @@ TEST(JsonParts, ARecordMaySpanAnyNumberOfThem) {
   }
 }
 
+// No line begins with a record, so that each part ends within one.
+TEST(JsonParts, RecordsMayBeginWithinLines) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "{\"a\":\n" + std::to_string(i) + ", \"s\": \"x\"} ";
+  for (const std::int64_t part_bytes : {1, 10, 100, 1000}) {
+    JsonText parts = in_memory(text, part_bytes);
+    parts.max_record_bytes = std::max<std::int64_t>(100, 2 * part_bytes);
+    const auto table = read_table(parts, true);
+    ASSERT_EQ(table->num_rows(), 300);
+    for (std::int64_t row = 0; row < 300; ++row) {
+      ASSERT_EQ((*table->column(0)->GetScalar(row))->ToString(), std::to_string(row));
+    }
+    const std::string broken = text + "{\"a\":\nx}";
+    EXPECT_EQ(outcome_of(in_memory(broken, part_bytes)), "t:302:1: expected a JSON value; texts need quotes");
+  }
+}
+
 TEST(JsonParts, EscapesAreReplacedAndWrongOnesRefused) {
   const auto table = read_table(in_memory(R"({"\u0061\n": "\ud83d\ude00\u00e9\b\f\n\r\t\/\\\""})", 1 << 20), true);
   EXPECT_EQ(table->field(0)->name(), "a\n");

@@ -196,13 +196,13 @@ class PartParser {
   /// Reads some bytes into the memory of a slot.
   void read(Slot& slot, std::int64_t begin, std::int64_t size) const {
     if (slot.memory == nullptr) {
-      auto memory = arrow::AllocateResizableBuffer(size);
+      auto memory = arrow::AllocateResizableBuffer(0);
       check(memory.status(), text_.name, "memory");
       slot.memory = *std::move(memory);
     }
-    check(slot.memory->Resize(size, /*shrink_to_fit=*/false), text_.name, "memory");
+    check(slot.memory->Resize(size + kJsonPadding, /*shrink_to_fit=*/false), text_.name, "memory");
     check(text_.file->ReadAt(begin, size, slot.memory->mutable_data()).status(), text_.name, "cannot be read");
-    slot.part.bytes = slot.memory;
+    slot.part.bytes = arrow::SliceBuffer(slot.memory, 0, size);
   }
 
   /// Parses the part in a slot. Returns false if its last record goes on behind it.

@@ -16,6 +16,8 @@ constexpr int kMaxLevels = 100;  // of objects and arrays in each other; the par
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::string_view kNumberCharacters = "0123456789.eE+-";
 constexpr const char* kNotValid = "the object is not valid JSON";
+constexpr const char* kNoQuote = "a string is not closed by a quote";
+constexpr const char* kNoEnd = "expected ',' or '}' after a value";
 
 /// Returns the number of characters of a UTF-8 text.
 std::int64_t characters(std::string_view text) {
@@ -74,36 +76,24 @@ std::string_view word_at(std::string_view text) {
   return is_word(text.substr(0, end)) ? text.substr(0, end) : std::string_view();
 }
 
-/// Returns the offset of the first line that is not valid UTF-8; the text's size where there is none.
-std::size_t first_line_not_utf8(std::string_view text) {
-  arrow::util::InitializeUTF8();
-  if (arrow::util::ValidateUTF8(text)) return text.size();
-  std::size_t begin = 0;
-  for (std::size_t end = 0;; begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    if (!arrow::util::ValidateUTF8(text.substr(begin, end - begin))) return begin;
-  }
-}
-
 /// A string that is not closed or has a control character inside.
 struct BrokenString {
   std::size_t begin = 0;
-  std::size_t end = 0;  // offset of that character, or the text's size
+  std::size_t end = 0;  // offset of that character
 };
 
-/// Finds the first such string; begin and end are the text's size where there is none.
-BrokenString first_broken_string(std::string_view text) {
-  BrokenString broken{text.size(), text.size()};
+/// Finds the first such string of a line; begin and end are the line's size where there is none.
+BrokenString first_broken_string(std::string_view line) {
+  const std::size_t size = line.ends_with('\r') ? line.size() - 1 : line.size();
+  BrokenString broken{line.size(), line.size()};
   bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
-    if (text[i] == '\\' && !is_control(next)) {
+  for (std::size_t i = 0; i < size; ++i) {
+    if (in_string && is_control(line[i])) return {broken.begin, i};
+    if (line[i] == '\\' && i + 1 < size && !is_control(line[i + 1])) {
       ++i;
-    } else if (text[i] == '"') {
+    } else if (line[i] == '"') {
       in_string = !in_string;
-      broken.begin = in_string ? i : text.size();
-    } else if (in_string && is_control(text[i]) && !(text[i] == '\r' && next == '\n')) {
-      return {broken.begin, i};
+      broken.begin = in_string ? i : line.size();
     }
   }
   return broken;
@@ -162,23 +152,30 @@ JsonScanner::JsonScanner(JsonTokens& tokens, std::string_view text, const std::s
   tokens_ = found_.begins();
 }
 
-/// Finds the tokens before the first line or string of which there are none, and returns their end. What is wrong
-/// before it is reported first.
+/// Finds the tokens before the first line or string that has none, and returns their end. What is wrong before it is
+/// reported first. No string goes on behind its line.
 std::size_t JsonScanner::end_of_tokens() {
-  const std::size_t line = first_line_not_utf8(text_);
-  const BrokenString broken = first_broken_string(text_.substr(0, line));
-  std::size_t end = broken.begin;
-  if (end < line) {
-    is_open_ = broken.end == text_.size();
-    const bool has_no_quote = is_open_ || text_[broken.end] == '\n';
-    unreadable_ = error_at(broken.end, has_no_quote ? "a string is not closed by a quote" : kNotValid);
-  } else {
-    end = line;
-    unreadable_.emplace("the line is not valid UTF-8; convert the file to UTF-8",
-                        Location{name_, place_of(line).line, 0});
+  std::size_t begin = 0;
+  std::size_t end = text_.find('\n');
+  while (end != kNone && found_.find(text_.substr(begin, end - begin))) {
+    begin = end + 1;
+    end = text_.find('\n', begin);
   }
-  static_cast<void>(found_.find(text_.substr(0, end)));
-  return end;
+  const std::string_view line = text_.substr(begin, end - begin);  // npos - begin is beyond the text
+  arrow::util::InitializeUTF8();
+  if (!arrow::util::ValidateUTF8(line)) {
+    unreadable_.emplace("the line is not valid UTF-8; convert the file to UTF-8",
+                        Location{name_, place_of(begin).line, 0});
+  } else {
+    const BrokenString broken = first_broken_string(line);
+    const bool is_string = broken.begin < line.size();
+    const bool has_no_quote = is_string && broken.end == line.size();
+    is_open_ = has_no_quote && end == kNone;
+    unreadable_ = error_at(begin + (is_string ? broken.end : 0), has_no_quote ? kNoQuote : kNotValid);
+    begin += is_string ? broken.begin : 0;
+  }
+  static_cast<void>(found_.find(text_.substr(0, begin)));
+  return begin;
 }
 
 // Goes on from the place that it was asked for last, so that a long text costs one walk for all its values.
@@ -226,7 +223,7 @@ bool JsonScanner::next() {
       scan_member();
     }
     if (at_end()) fail_cut_short();
-    if (peek() != '}') fail("expected ',' or '}' after a value");
+    if (peek() != '}') fail(kNoEnd);
   }
   record_end_ = position() + 1;
   ++token_;
@@ -241,7 +238,7 @@ std::string_view JsonScanner::take_string() {
   while (text_[end] != '"') --end;
   const std::string_view text = text_.substr(begin, end - begin);
   if (text.find('\\') == kNone) return text;
-  if (const auto wrong = wrong_escape(text)) fail_at(begin + *wrong, kNotValid);
+  if (const auto wrong = wrong_escape(text)) fail_at(begin + *wrong, text[*wrong] == '\n' ? kNoQuote : kNotValid);
   return text;
 }
 
@@ -282,19 +279,19 @@ JsonKey& JsonScanner::take_key() {
   return keys_[entry->second];
 }
 
-/// Steps over the next token, of which a value ends at `end`.
-void JsonScanner::end_scalar(std::size_t end) {
+/// Steps over the next token, of which a value ends at `end`. Fails where something else follows.
+void JsonScanner::end_scalar(std::size_t end, const char* otherwise) {
   ++token_;
   std::size_t last = position();
   while (last > end && is_space(text_[last - 1])) --last;
-  if (last != end) fail_at(end, "expected ',' or '}' after a value");
+  if (last != end) fail_at(end, otherwise);
 }
 
 std::string_view JsonScanner::take_word(std::string_view word) {
   const std::size_t begin = position();
   const std::string_view token = text_.substr(begin, word.size());
   if (token != word) fail("expected a JSON value; texts need quotes");
-  end_scalar(begin + word.size());
+  end_scalar(begin + word.size(), kNoEnd);
   return token;
 }
 
@@ -307,7 +304,7 @@ std::string_view JsonScanner::take_number(NumberForm& form) {
     fail(shorten(spelled) + " is no number of JSON, such as 12, -0.5 or 1e3");
   }
   form = number.form;
-  end_scalar(position() + number.size);
+  end_scalar(position() + number.size, kNoEnd);
   return rest.substr(0, number.size);
 }
 
@@ -394,8 +391,8 @@ void JsonScanner::skip_value(int level) {
   for (const std::string_view word : {"true", "false", "null"}) {
     if (rest.starts_with(word)) size = word.size();
   }
-  if (size == 0 || std::ranges::any_of(rest.substr(size), [](char c) { return !is_space(c); })) fail(kNotValid);
-  ++token_;
+  if (size == 0) fail(kNotValid);
+  end_scalar(position() + size, kNotValid);
 }
 
 }  // namespace skyrank::datasets

@@ -98,7 +98,7 @@ class JsonScanner {
   std::size_t position() const { return begin_of(token_); }
   char peek() const { return token_ < tokens_.size() ? text_[tokens_[token_]] : '\0'; }
   std::string_view take_string();
-  void end_scalar(std::size_t end);
+  void end_scalar(std::size_t end, const char* otherwise);
   std::string_view take_word(std::string_view word);
   std::string_view take_number(NumberForm& form);
   void scan_member();

@@ -11,6 +11,8 @@
 namespace skyrank::datasets {
 namespace {
 
+static_assert(kJsonPadding >= static_cast<std::int64_t>(simdjson::SIMDJSON_PADDING));
+
 std::optional<std::string> parse_string(std::string_view text) {
   constexpr std::size_t kQuotes = 2;
   std::string padded;

@@ -11,6 +11,9 @@
 // Tokens of JSON, and texts in quotes. simdjson does both.
 namespace skyrank::datasets {
 
+/// Bytes that are read behind a text, whatever they are.
+constexpr std::int64_t kJsonPadding = 64;
+
 /// The places where tokens of a text begin: brackets, commas, colons, strings, and words and numbers. Reuses its memory
 /// from one text to the next.
 class JsonTokens {
@@ -20,8 +23,8 @@ class JsonTokens {
   JsonTokens(const JsonTokens&) = delete;
   JsonTokens& operator=(const JsonTokens&) = delete;
 
-  /// Finds the tokens of a text of less than 4 GiB. Returns false where the text is not UTF-8, a string is not closed
-  /// or has a control character inside.
+  /// Finds the tokens of a text of less than 4 GiB, which has padding behind it. Returns false where the text is not
+  /// UTF-8, or a string is not closed or has a control character inside.
   bool find(std::string_view text);
   /// Returns the offsets of the tokens that were found.
   std::span<const std::uint32_t> begins() const;

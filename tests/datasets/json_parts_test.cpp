@@ -337,6 +337,8 @@ TEST(JsonParts, TheFirstMistakeIsReported) {
       {"{\"a\": [01]}", "t:1:8: the object is not valid JSON"},
       {"{\"a\": {1: 2}}", "t:1:8: the object is not valid JSON"},
       {"{\"a\": {\"b\", 2}}", "t:1:11: the object is not valid JSON"},
+      {"{\"a\": [1x]}", "t:1:9: the object is not valid JSON"},
+      {"{\"a\": [1\"x\"]}", "t:1:9: the object is not valid JSON"},
       {"{\"a\": [1}}", "t:1:9: the object is not valid JSON"},
       {"{\"a\": [NaN, -Infinity, Infinite]}", "t:1:24: the object is not valid JSON"},
       {"{\"a\": [1, {\"b\": 2", "t:1:18: the last object is cut short"},

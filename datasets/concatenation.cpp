@@ -40,7 +40,7 @@ class Concatenation {
         folders_(folders_of(files_, options)),
         meter_(options.progress) {
     for (const InputFile& file : files_) meter_.expect(file.data().size());
-    const ColumnNames names = names_in(files_.front(), options);
+    const ColumnNames names = names_in(files_.front(), options, rows ? &meter_ : nullptr);
     for (std::size_t i = 1; i < files_.size(); ++i) refuse_other_names(names, i);
     refuse_stored_names(folders_, names, files_.front().name());
     refuse_unknown_types(options, with_folders(names, folders_), files_.front().name());
@@ -94,10 +94,10 @@ class Concatenation {
     return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(values), stored->num_rows());
   }
 
-  void refuse_other_names(const ColumnNames& expected, std::size_t index) const {
+  void refuse_other_names(const ColumnNames& expected, std::size_t index) {
     const InputFile& file = files_[index];
     const std::vector<std::string> our_names = all_names(expected);
-    const std::vector<std::string> their_names = all_names(names_in(file, options_));
+    const std::vector<std::string> their_names = all_names(names_in(file, options_, rows_ ? &meter_ : nullptr));
     const std::unordered_set<std::string_view> ours(our_names.begin(), our_names.end());
     const std::unordered_set<std::string_view> theirs(their_names.begin(), their_names.end());
     for (const std::string& name : our_names) {

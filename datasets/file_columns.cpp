@@ -31,17 +31,10 @@ std::vector<std::string> names_in_text(const InputFile& file, const ReadOptions&
   return header ? header->names : csv_names(file.csv(file.text(1)), options);
 }
 
-/// The columns of JSON lines, from the whole text or from blocks of it.
-std::vector<JsonColumn> json_columns(const InputFile& file, const ReadOptions& options) {
-  if (options.block_bytes > 0 && !file.is_compressed() && !file.data().is_pipe()) {
-    if (auto columns = json_columns_by_blocks(file, options)) return *std::move(columns);
-  }
-  return file.json_lines(file.json(file.text(1))).columns;
-}
-
-ColumnNames names_in_json(const InputFile& file, const ReadOptions& options) {
+ColumnNames names_in_json(const InputFile& file, const ReadOptions& options, ReadMeter* meter) {
   ColumnNames names;
-  for (const JsonColumn& column : json_columns(file, options)) {
+  if (meter != nullptr) file.refuse_too_large();
+  for (const JsonColumn& column : file.json_lines(options, meter).columns) {
     if (column.type != nullptr || options.types.contains(column.name)) {
       names.names.push_back(column.name);
     } else {
@@ -98,9 +91,9 @@ bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& 
   return std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; }) != columns.end();
 }
 
-ColumnNames names_in(const InputFile& file, const ReadOptions& options) {
+ColumnNames names_in(const InputFile& file, const ReadOptions& options, ReadMeter* meter) {
   ColumnNames names;
-  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file, options); });
+  if (file.is_json()) return read_unchanged(file, [&] { return names_in_json(file, options, meter); });
   if (file.is_csv()) {
     names.names = read_unchanged(file, [&] { return names_in_text(file, options); });
     return names;
@@ -136,10 +129,11 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
 
 TablePtr read_json_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,
                         const std::set<std::string>& texts, ReadMeter& meter) {
-  const JsonText text = file.json(file.text(options.threads));
-  JsonReading reading{.threads = options.threads != 1, .texts = texts, .types = options.types};
-  if (!file.is_compressed()) reading.on_read = [&meter](std::uint64_t bytes) { meter.add(bytes); };
-  return json_table(text, file.json_lines(text), columns, reading);
+  file.refuse_too_large();
+  const JsonText text = file.json(options.threads, &meter);
+  const JsonLines& lines = file.json_lines(options, nullptr);
+  JsonReading reading{.texts = texts, .types = options.types, .values = file.take_json_values()};
+  return json_table(text, lines, columns, std::move(reading));
 }
 
 FileColumns read_file(const InputFile& file, const std::vector<std::string>& columns, const ReadOptions& options,

@@ -14,8 +14,8 @@
 // The columns of one file of a table, whatever its format.
 namespace skyrank::datasets {
 
-/// Returns the names of the columns that a file stores.
-ColumnNames names_in(const InputFile& file, const ReadOptions& options);
+/// Returns the names of the columns that a file stores. Its rows will be read as well if there is a meter for them.
+ColumnNames names_in(const InputFile& file, const ReadOptions& options, ReadMeter* meter);
 
 bool has_name(const std::vector<UnsupportedColumn>& columns, const std::string& name);
 

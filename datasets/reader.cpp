@@ -74,7 +74,10 @@ ColumnNames column_names(const std::vector<std::filesystem::path>& files, const 
   InputFile first(files.front(), with_cache);
   const ColumnNames names = whole_or_in_blocks(with_cache, [&](const ReadOptions& chosen) {
     if (chosen.block_bytes > 0 && first.is_json()) first.unpack(*chosen.pipes);
-    return names_in(first, chosen);
+    ReadMeter meter(chosen.progress);
+    meter.expect(first.data().size());
+    const bool brings_values = chosen.choose_columns != nullptr && chosen.block_bytes == 0;
+    return names_in(first, chosen, brings_values ? &meter : nullptr);
   });
   refuse_many_names(names.names.size(), first.name(), options);
   const FolderColumns folders({first.folders()}, {first.name()}, options.types);

@@ -41,6 +41,7 @@ ReadOptions read_options(const TableSpec& spec, const NamedFiles& named, const s
     read.types.emplace(column, parse_column_type(type, column, spec.location));
   }
   read.columns = options.columns;
+  read.choose_columns = options.choose_columns;
   read.skip_unsupported = options.skip_unsupported;
   read.threads = options.threads;
   read.block_bytes = options.block_bytes;

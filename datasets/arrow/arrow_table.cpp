@@ -12,12 +12,14 @@
 #include <arrow/type.h>
 
 #include <limits>
+#include <new>
 #include <skyrank/arrow.hpp>
 #include <skyrank/error.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/input/input.hpp"
 #include "engine/column_traits.hpp"
@@ -170,6 +172,21 @@ std::shared_ptr<arrow::RecordBatch> to_arrow(const Table& table) {
   auto batch = arrow::ImportRecordBatch(&array, &schema);
   check(batch.status(), "table", "export");
   return *std::move(batch);
+}
+
+std::vector<arrow::ArrayVector> join_chunks(std::vector<arrow::ArrayVector> columns, bool threads) {
+  // Shared with the tasks, which a pool without memory may leave behind.
+  const auto shared = std::make_shared<std::vector<arrow::ArrayVector>>(std::move(columns));
+  run_each(threads, shared->size(), [shared](std::size_t column) {
+    arrow::ArrayVector& chunks = (*shared)[column];
+    if (chunks.size() < 2) return;
+    try {
+      auto whole = arrow::Concatenate(chunks);
+      if (whole.ok()) chunks = {*std::move(whole)};
+    } catch (const std::bad_alloc&) {
+    }
+  });
+  return *shared;
 }
 
 }  // namespace skyrank::datasets

@@ -33,4 +33,8 @@ std::shared_ptr<const exec::Categories> united_categories(const std::shared_ptr<
 /// The same rows as Arrow columns of one chunk, sharing memory where the layout allows.
 std::shared_ptr<arrow::RecordBatch> to_arrow(const Table& table);
 
+/// Joins the chunks of each column into one, several columns side by side if `threads` says so. What does not fit one
+/// array, or memory, stays in chunks; whoever joins it later says so.
+std::vector<arrow::ArrayVector> join_chunks(std::vector<arrow::ArrayVector> columns, bool threads);
+
 }  // namespace skyrank::datasets

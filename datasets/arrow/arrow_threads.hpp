@@ -36,8 +36,7 @@ auto read_whole(std::shared_ptr<Reader> made) {
   }
 }
 
-/// Arrow's readers of text start a thread of their own: that of CSV where it uses no pool, that of JSON always.
-/// ResourceError where none can be started.
+/// Arrow's reader of CSV starts a thread of its own where it uses no pool. ResourceError where none can be started.
 void require_reader_thread(const std::string& file);
 
 }  // namespace skyrank::datasets

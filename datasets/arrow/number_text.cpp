@@ -78,6 +78,11 @@ bool overflows_float64(const std::string& number) {
   return in.fail() && std::fabs(value) == std::numeric_limits<double>::max();
 }
 
+NumberForm form_of(std::string_view number) {
+  if (is_integer(number)) return NumberForm::integer;
+  return number.find_first_of("eE") == std::string_view::npos ? NumberForm::decimal : NumberForm::exponent;
+}
+
 void NumberFacts::merge(const NumberFacts& later) {
   integers_only = integers_only && later.integers_only;
   fit_int64 = fit_int64 && later.fit_int64;
@@ -90,10 +95,13 @@ void NumberFacts::merge(const NumberFacts& later) {
   keep_first(beyond_float64, later.beyond_float64);
 }
 
+void NumberFacts::move_lines(std::int64_t lines) {
+  for (SpelledNumber* const number : {&negative, &beyond_int64, &beyond_integers, &inexact, &beyond_float64}) {
+    if (number->is_found()) number->place.line += lines;
+  }
+}
+
 bool NumberFacts::is_beyond_float64(std::string_view number) {
-  constexpr std::size_t kUsualLength = 300;  // bytes of a number that float64 holds, unless it has an exponent
-  const bool has_exponent = std::ranges::any_of(number, [](char c) { return c == 'e' || c == 'E'; });
-  if (!has_exponent && number.size() <= kUsualLength) return false;
   double value = 0;
   const std::errc error = std::from_chars(number.data(), number.data() + number.size(), value).ec;
   return error != std::errc{} && overflows_float64(std::string(number));

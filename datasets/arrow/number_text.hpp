@@ -53,6 +53,12 @@ struct SpelledNumber {
   bool is_found() const { return place.line > 0; }
 };
 
+/// Ways to spell numbers.
+enum class NumberForm { integer, decimal, exponent };
+
+/// Returns the form of a number.
+NumberForm form_of(std::string_view number);
+
 /// Properties of the numbers of a column, which tell the type that holds all of them.
 struct NumberFacts {
   bool integers_only = true;
@@ -68,11 +74,21 @@ struct NumberFacts {
   /// Adds a number; `place` tells where it is, and is called for the few that messages may name.
   template <class Place>
   void add(std::string_view number, const Place& place) {
-    constexpr std::size_t kAlwaysFits = 15;  // digits that both int64 and float64 hold
+    add(number, form_of(number), place);
+  }
+
+  /// Adds a number whose form is known.
+  template <class Place>
+  void add(std::string_view number, NumberForm form, const Place& place) {
+    constexpr std::size_t kAlwaysFits = 15;    // digits that both int64 and float64 hold
+    constexpr std::size_t kUsualLength = 300;  // bytes of a number that float64 holds, unless it has an exponent
     const bool is_unsigned = !number.starts_with('-');
-    if (!is_integer(number)) {
+    if (form != NumberForm::integer) {
       integers_only = false;
-      if (!beyond_float64.is_found() && is_beyond_float64(number)) set(beyond_float64, number, place());
+      const bool may_be_beyond = form == NumberForm::exponent || number.size() > kUsualLength;
+      if (may_be_beyond && !beyond_float64.is_found() && is_beyond_float64(number)) {
+        set(beyond_float64, number, place());
+      }
       return;
     }
     fit_uint64 = fit_uint64 && is_unsigned;
@@ -82,6 +98,8 @@ struct NumberFacts {
 
   /// Adds numbers that come later.
   void merge(const NumberFacts& later);
+  /// Moves all places by some lines.
+  void move_lines(std::int64_t lines);
 
  private:
   template <class Place>

@@ -1,7 +1,6 @@
 #include "datasets/csv/plain_csv.hpp"
 
 #include <arrow/array.h>
-#include <arrow/array/concatenate.h>
 #include <arrow/buffer.h>
 #include <arrow/builder.h>
 #include <arrow/chunked_array.h>
@@ -27,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv.hpp"
@@ -321,24 +321,13 @@ class PlainReading {
 
 /// Joins the values of blocks into one array for each field that was read, several fields side by side.
 std::vector<arrow::ArrayVector> joined_blocks(std::vector<arrow::ArrayVector> blocks, std::size_t fields, int threads) {
-  // Shared with the tasks, which a pool without memory may leave behind.
-  const auto values = std::make_shared<std::vector<arrow::ArrayVector>>(fields);
+  std::vector<arrow::ArrayVector> values(fields);
   for (arrow::ArrayVector& block : blocks) {
     for (std::size_t field = 0; field < fields; ++field) {
-      if (block[field] != nullptr) (*values)[field].push_back(std::move(block[field]));
+      if (block[field] != nullptr) values[field].push_back(std::move(block[field]));
     }
   }
-  run_each(threads > 1, fields, [values](std::size_t field) {
-    arrow::ArrayVector& chunks = (*values)[field];
-    if (chunks.size() < 2) return;
-    // Values that do not fit one array, or memory, stay apart; whoever joins them later says so.
-    try {
-      auto whole = arrow::Concatenate(chunks);
-      if (whole.ok()) chunks = {*std::move(whole)};
-    } catch (const std::bad_alloc&) {
-    }
-  });
-  return *values;
+  return join_chunks(std::move(values), threads > 1);
 }
 
 /// Reads the types of columns from the start of a file; nothing where it does not tell them.

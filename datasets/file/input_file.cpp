@@ -2,6 +2,7 @@
 
 #include <arrow/buffer.h>
 
+#include <algorithm>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
@@ -32,8 +33,7 @@ InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& optio
       memory_bytes_(memory_for_text(options)),
       max_text_bytes_(max_whole_text(memory_for_text(options))),
       max_columns_(max_columns(memory_for_text(options))),
-      delimiter_(options.delimiter),
-      json_lines_(std::make_shared<std::optional<JsonLines>>()) {
+      delimiter_(options.delimiter) {
   std::error_code error;
   const bool remote = is_remote(name_);
   const auto kind = remote ? std::filesystem::file_type::regular : std::filesystem::status(file, error).type();
@@ -52,6 +52,7 @@ InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& optio
     throw DataError(name_ + ": is compressed as a whole, which files of format " + std::string(to_string(format_)) +
                     " cannot be; decompress it");
   }
+  if (is_json()) json_lines_ = options.pipes->findings_in<std::optional<JsonLines>>(*data_);
   if (!options.folder_root) return;
   folders_ =
       folder_values(remote ? std::filesystem::path(decode_percent(without_query(name_))) : file, *options.folder_root);
@@ -87,12 +88,32 @@ ColumnarFile InputFile::columnar(BytesRead on_read) const {
   return {data_->reader(std::move(on_read)), data_->size(), name_, memory_bytes_};
 }
 
-JsonText InputFile::json(std::shared_ptr<arrow::Buffer> text) const {
-  return {.bytes = std::move(text), .name = name_, .stop = stop_, .max_keys = max_columns_};
+JsonText InputFile::json(int threads, ReadMeter* meter) const {
+  // Bytes of another machine are read at once.
+  if (is_compressed() || data_->is_remote()) return json_part(text(threads), 1, threads);
+  JsonText text = json_part(nullptr, 1, threads);
+  text.file = data_->reader({});
+  text.size = static_cast<std::int64_t>(data_->size());
+  if (meter != nullptr) text.on_read = [meter](std::uint64_t bytes) { meter->add(bytes); };
+  return text;
 }
 
-const JsonLines& InputFile::json_lines(const JsonText& text) const {
-  if (!*json_lines_) *json_lines_ = scan_json_lines(text);
+JsonText InputFile::json_part(std::shared_ptr<arrow::Buffer> bytes, std::int64_t first_line, int threads) const {
+  const std::int64_t size = bytes == nullptr ? 0 : bytes->size();
+  return {.file = bytes == nullptr ? nullptr : open_buffer(std::move(bytes), {}),
+          .size = size,
+          .name = name_,
+          .stop = stop_,
+          .first_line = first_line,
+          .max_keys = max_columns_,
+          .max_record_bytes = std::min(max_text_bytes_, std::int64_t{1} << 30),
+          .threads = threads};
+}
+
+const JsonLines& InputFile::json_lines(const ReadOptions& options, ReadMeter* meter) const {
+  if (!*json_lines_) {
+    *json_lines_ = scan_json_lines(json(options.threads, meter), meter == nullptr ? nullptr : &options);
+  }
   return **json_lines_;
 }
 

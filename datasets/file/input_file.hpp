@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datasets/columnar/columnar.hpp"
@@ -50,10 +51,14 @@ class InputFile {
   char delimiter() const;
   /// Text of this file as CSV.
   CsvText csv(std::shared_ptr<arrow::Buffer> text) const;
-  /// Text of this file as JSON lines.
-  JsonText json(std::shared_ptr<arrow::Buffer> text) const;
-  /// The columns of JSON lines in the whole text; found once.
-  const JsonLines& json_lines(const JsonText& text) const;
+  /// Text of this file as JSON lines, which is read part by part; decompressed as a whole if need be.
+  JsonText json(int threads, ReadMeter* meter = nullptr) const;
+  /// Some bytes of this file as JSON lines, and the number of their first line.
+  JsonText json_part(std::shared_ptr<arrow::Buffer> bytes, std::int64_t first_line, int threads) const;
+  /// The columns of JSON lines in the whole text; found once in a run. Brings values too if there is a meter for them.
+  const JsonLines& json_lines(const ReadOptions& options, ReadMeter* meter) const;
+  /// Lets go of the values that were taken along.
+  JsonValuesByName take_json_values() const { return std::exchange((*json_lines_)->values, {}); }
   /// The same after it was called once.
   const JsonLines& json_lines() const { return **json_lines_; }
   /// The file as one of columns.
@@ -72,7 +77,7 @@ class InputFile {
   Format format_ = Format::csv;
   Compression compression_ = Compression::none;
   std::vector<FolderValue> folders_;
-  std::shared_ptr<std::optional<JsonLines>> json_lines_;  // shared by copies
+  std::shared_ptr<std::optional<JsonLines>> json_lines_;  // shared by files of the run with the same content
 };
 
 /// Runs `read`. Where the file changed meanwhile, this is the error to report: what was read, or what was wrong with

@@ -226,6 +226,8 @@ std::shared_ptr<DataFile> PipeCache::unpacked(const std::string& name,
   return text;
 }
 
+std::string PipeCache::version_of(const DataFile& file) { return file.version(); }
+
 DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
     : path_(path), name_(path.string()), stop_(std::move(stop)) {
   if (datasets::is_remote(name_)) {
@@ -297,6 +299,16 @@ void DataFile::close() { descriptor_.reset(); }
 
 void refuse_changed(const std::string& name) {
   throw DataError(name + ": changed while it was read; run again when no other program writes to it");
+}
+
+std::string DataFile::version() const {
+  if (version_ == nullptr) return name_;
+  std::string version = name_;
+  for (const auto part : {static_cast<std::int64_t>(version_->device), static_cast<std::int64_t>(version_->inode),
+                          version_->size, version_->modified_s, version_->modified_ns}) {
+    version += ' ' + std::to_string(part);
+  }
+  return version;
 }
 
 void DataFile::check_unchanged() const {

@@ -22,8 +22,8 @@ namespace skyrank::datasets {
 
 class DataFile;
 
-/// Remembers what pipes gave, and texts that were decompressed into temporary files. What is opened again, for another
-/// table or query of the same run, is read from here.
+/// Remembers what pipes gave, texts that were decompressed into temporary files, and what readers found in files. What
+/// is opened again, for another table or query of the same run, is read from here.
 class PipeCache {
  public:
   /// The content of the pipe, FIFO, or terminal `descriptor`, read to its end unless it was before. Waits for a writer
@@ -34,10 +34,22 @@ class PipeCache {
   /// The text of a compressed file; `unpack` decompresses it when it is asked for first.
   std::shared_ptr<DataFile> unpacked(const std::string& name, const std::function<std::shared_ptr<DataFile>()>& unpack);
 
+  /// Returns what the readers of one format found in a file, empty at first. Another version of a file is another one.
+  template <class Findings>
+  std::shared_ptr<Findings> findings_in(const DataFile& file) {
+    const std::scoped_lock lock(mutex_);
+    auto& findings = findings_[version_of(file)];
+    if (findings == nullptr) findings = std::make_shared<Findings>();
+    return std::static_pointer_cast<Findings>(findings);
+  }
+
  private:
+  static std::string version_of(const DataFile& file);
+
   std::mutex mutex_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<arrow::Buffer>> contents_;  // by device and inode
   std::map<std::string, std::shared_ptr<DataFile>> texts_;                                      // by name of the file
+  std::map<std::string, std::shared_ptr<void>> findings_;
 };
 
 /// Throws DataError for a file whose content another program changed meanwhile.
@@ -72,6 +84,8 @@ class DataFile {
   /// Bytes on demand; for as long as the file is not closed.
   std::shared_ptr<arrow::io::RandomAccessFile> reader(BytesRead on_read);
 
+  /// Returns a name of the file and its present content.
+  std::string version() const;
   /// DataError if the file is no longer what it was when it was opened first.
   void check_unchanged() const;
   /// Lets go of the descriptor; whatever reads next opens the file again.

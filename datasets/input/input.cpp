@@ -209,6 +209,13 @@ void refuse_large_text(const std::string& name, std::int64_t max_bytes) {
                      "limit or split the file");
 }
 
+void refuse_long_record(const Location& place, std::int64_t max_bytes) {
+  throw ResourceError("a record is longer than " + std::to_string(max_bytes / 1000) +
+                          " kB, more than the limit of memory leaves for one; raise the limit, or close the quote or "
+                          "bracket that begins there",
+                      place);
+}
+
 std::size_t max_columns(std::size_t memory_bytes) {
   constexpr std::size_t kBytesOfColumn = std::size_t{4} << 10;
   constexpr std::size_t kAlways = 256;

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include <skyrank/error.hpp>
+
 // Progress, buffers as files and streams, limits of memory and errors, which all readers share.
 namespace skyrank::datasets {
 
@@ -95,6 +97,9 @@ std::int64_t max_whole_text(std::size_t memory_bytes);
 
 /// Throws TextTooLarge for a text of more bytes.
 [[noreturn]] void refuse_large_text(const std::string& name, std::int64_t max_bytes);
+
+/// Throws the ResourceError for a record, which begins at `place`, of more than `max_bytes` bytes.
+[[noreturn]] void refuse_long_record(const Location& place, std::int64_t max_bytes);
 
 /// Returns how many columns of a text fit so much memory, whatever their rows: each has a name, types, bounds and
 /// buffers.

@@ -45,7 +45,10 @@ struct ReadOptions {
   bool header = true;                       ///< CSV: the first record holds the names; else they are c0, c1, ...
   std::vector<std::string> null_spellings;  ///< CSV: besides the empty field; empty means NULL, null, NA, N/A
   std::map<std::string, StatedType> types;  ///< by column, in place of those that text would get
-  std::optional<std::vector<std::string>> columns;   ///< read only these, in this order; nothing means all
+  std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
+  /// For column_names: chooses of the names that the first records show those columns that `read` will read. Their
+  /// values may be read along, and kept in `pipes`. Null: only names are read.
+  std::function<std::vector<std::string>(const std::vector<std::string>& names)> choose_columns;
   bool skip_unsupported = false;                     ///< leave those of `columns` that cannot be read out
   int threads = 0;                                   ///< 0: all cores the process may use
   std::optional<std::filesystem::path> folder_root;  ///< folders `key=value` below it are columns; nothing: no folders

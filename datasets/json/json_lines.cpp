@@ -2,31 +2,25 @@
 
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
-#include <arrow/builder.h>
 #include <arrow/chunked_array.h>
-#include <arrow/io/interfaces.h>
-#include <arrow/json/options.h>
-#include <arrow/json/reader.h>
+#include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/utf8.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
-#include "datasets/arrow/arrow_threads.hpp"
+#include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/arrow/text_types.hpp"
+#include "datasets/input/data_file.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/json/json_scan.hpp"
-#include "engine/stop.hpp"
 
 namespace skyrank::datasets {
 namespace {
@@ -57,165 +51,26 @@ JsonColumn number_column(const JsonKey& key) {
   numbers.integers_only = numbers.integers_only && !has_words;
   NumberType type = number_type(numbers);
   if (type.type == nullptr) return with_problem(key, std::move(type.problem), type.place);
-  return {.name = key.name,
-          .type = std::move(type.type),
-          .is_spelled = has_words,
-          .nested = {},
-          .problem = {},
-          .place = {}};
+  return {.name = key.name, .type = std::move(type.type), .nested = {}, .problem = {}, .place = {}};
 }
 
-std::string_view view_of(const JsonText& text) { return std::string_view(*text.bytes); }
-
-void refuse_stop(const JsonText& text) {
-  if (exec::is_stopped(text.stop)) throw CancelledError("reading " + text.name + " was cancelled");
-}
-
-void refuse_invalid_utf8(const JsonText& text) {
-  arrow::util::InitializeUTF8();
-  const std::string_view view = view_of(text);
-  if (view.starts_with("\xFF\xFE") || view.starts_with("\xFE\xFF")) {
-    throw DataError("the file is UTF-16; convert it to UTF-8", {text.name, 0, 0});
-  }
-  if (arrow::util::ValidateUTF8(view)) return;
-  std::int64_t line = text.first_line;
-  for (std::size_t begin = 0; begin < view.size(); ++line) {
-    const std::size_t end = std::min(view.find('\n', begin), view.size());
-    if (!arrow::util::ValidateUTF8(view.substr(begin, end - begin))) {
-      throw DataError("the line is not valid UTF-8; convert the file to UTF-8", {text.name, line, 0});
-    }
-    begin = end + 1;
-  }
-}
-
-/// DataError at the first record that is no JSON; returns where there is none.
-void refuse_malformed_records(const JsonText& text) {
-  const auto keep_nothing = [](int, nlohmann::json::parse_event_t, nlohmann::json&) { return false; };
-  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
-  while (scanner.next()) {
-    try {
-      const auto nothing = nlohmann::json::parse(scanner.record(), keep_nothing);
-    } catch (const nlohmann::json::out_of_range&) {  // a number such as 1e400, which is valid JSON
-    } catch (const nlohmann::json::parse_error& error) {
-      const TextPlace place = scanner.place_in_record(error.byte > 0 ? error.byte - 1 : 0);
-      throw DataError("the object is not valid JSON", {text.name, place.line, place.column});
-    }
-  }
-}
-
-arrow::Result<TablePtr> parse(const JsonText& text, const JsonLines& lines, arrow::FieldVector fields,
-                              const JsonReading& how) {
-  constexpr std::int64_t kUsualBlock = std::int64_t{1} << 20;
-  const auto longest = static_cast<std::int64_t>(lines.longest);
-  if (longest > std::numeric_limits<std::int32_t>::max() / 2) return arrow::Status::Invalid("an object has over 1 GiB");
-  require_reader_thread(text.name);
-  auto reading = arrow::json::ReadOptions::Defaults();
-  reading.use_threads = how.threads;
-  reading.block_size = static_cast<std::int32_t>(std::max(kUsualBlock, 2 * longest));
-  auto parsing = arrow::json::ParseOptions::Defaults();
-  parsing.explicit_schema = arrow::schema(std::move(fields));
-  parsing.newlines_in_values = lines.spans_lines;
-  parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
-  const bool has_mark = view_of(text).starts_with("\xEF\xBB\xBF");
-  const ClosedAtEnd blocks(open_blocks(arrow::SliceBuffer(text.bytes, has_mark ? 3 : 0), how.on_read, text.stop));
-  arrow::MemoryPool* const pool = decoding_pool(static_cast<std::uint64_t>(text.bytes->size()));
-  ARROW_ASSIGN_OR_RAISE(auto reader, arrow::json::TableReader::Make(pool, blocks.stream(), reading, parsing));
-  return read_whole(std::move(reader));
-}
-
-/// Returns a text in which the number 0 stands for each of the words NaN, Infinity and -Infinity without quotes, which
-/// the parser does not know. All other bytes stay where they are.
-JsonText without_bare_words(const JsonText& text) {
-  JsonScanner scanner(view_of(text), text.name, text.first_line);
-  while (scanner.next()) {
-  }
-  std::string bytes(view_of(text));
-  for (const std::size_t word : scanner.bare_words()) {
-    const std::size_t letters = bytes.find_first_not_of("-InfinityNa", word);
-    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(word), bytes.begin() + static_cast<std::ptrdiff_t>(letters),
-              ' ');
-    bytes[word] = '0';
-  }
-  JsonText plain = text;
-  plain.bytes = arrow::Buffer::FromString(std::move(bytes));
-  return plain;
-}
-
-/// The values of some keys as they are spelled, one column for each of `names`.
-class SpelledColumns {
- public:
-  SpelledColumns(const JsonText& text, std::vector<std::string> names) : text_(text), columns_(names.size()) {
-    std::unordered_map<std::string, std::size_t> places;
-    for (std::size_t i = 0; i < names.size(); ++i) places.emplace(std::move(names[i]), i);
-    JsonScanner scanner(view_of(text), text.name, text.first_line);
-    std::vector<std::optional<std::size_t>> column_of_key;
-    scanner.on_values([&](std::size_t key, std::string_view token) {
-      while (column_of_key.size() <= key) {
-        const auto place = places.find(scanner.keys()[column_of_key.size()].name);
-        column_of_key.push_back(place == places.end() ? std::nullopt : std::optional(place->second));
-      }
-      if (column_of_key[key]) append(columns_[*column_of_key[key]], token, scanner.records() - 1);
-    });
-    while (scanner.next()) {
-    }
-    for (Texts& column : columns_) finish(column, scanner.records());
-  }
-
-  ValuesPtr column(std::size_t index) const {
-    return std::make_shared<arrow::ChunkedArray>(columns_[index].chunks, arrow::utf8());
-  }
-
- private:
-  struct Texts {
-    arrow::StringBuilder builder;
-    std::int64_t rows = 0;
-    arrow::ArrayVector chunks;
-  };
-
-  void append(Texts& column, std::string_view token, std::int64_t row) {
-    constexpr std::int64_t kChunkBytes = std::int64_t{1} << 30;
-    if (column.builder.value_data_length() > kChunkBytes) finish(column, column.rows);
-    check(column.builder.AppendNulls(row - column.rows), text_.name, "values");
-    column.rows = row + 1;
-    if (token == "null") return check(column.builder.AppendNull(), text_.name, "values");
-    const bool is_string = token.starts_with('"');
-    check(column.builder.Append(is_string ? unescaped(token.substr(1, token.size() - 2)) : std::string(token)),
-          text_.name, "values");
-  }
-
-  void finish(Texts& column, std::int64_t rows) {
-    check(column.builder.AppendNulls(rows - column.rows), text_.name, "values");
-    auto built = column.builder.Finish();
-    check(built.status(), text_.name, "values");
-    column.chunks.push_back(*std::move(built));
-  }
-
-  const JsonText& text_;
-  std::vector<Texts> columns_;
-};
-
-/// Text and place of the value that a key has in a record, counted from 0.
-std::pair<std::string, TextPlace> value_in_record(const JsonText& text, const std::string& name, std::int64_t record) {
-  std::pair<std::string, TextPlace> found;
-  JsonScanner scanner(view_of(text), text.name, text.first_line);
-  scanner.on_values([&](std::size_t key, std::string_view token) {
-    if (scanner.records() - 1 != record || scanner.keys()[key].name != name) return;
-    found = {token.starts_with('"') ? unescaped(token.substr(1, token.size() - 2)) : std::string(token),
-             scanner.place_in_record(static_cast<std::size_t>(token.data() - scanner.record().data()))};
-  });
-  while (scanner.records() <= record && scanner.next()) {
-  }
-  return found;
-}
-
-/// The values of a column that is read as it is spelled: in its stated type, or as float64.
-ValuesPtr spelled_values(const JsonText& text, const arrow::ChunkedArray& texts, const std::string& name,
-                         const StatedType* stated) {
-  ParsedTexts parsed = parse_texts(texts, stated == nullptr ? TypeChoices{arrow::float64()} : type_choices(*stated));
+/// The values of a column of a stated type, given as they are spelled.
+ValuesPtr stated_values(const JsonText& text, const arrow::ChunkedArray& spelled, const std::string& name,
+                        const StatedType& stated) {
+  ParsedTexts parsed = parse_texts(spelled, type_choices(stated));
   if (parsed.values != nullptr) return std::move(parsed.values);
-  const auto [value, place] = value_in_record(text, name, parsed.wrong_row);
-  throw DataError("column '" + name + "' " + no_value_of(value, stated == nullptr ? "float64" : stated->name),
+  const TextPlace place = place_of_value(text, name, parsed.wrong_row);
+  const auto value = spelled.GetScalar(parsed.wrong_row);
+  check(value.status(), text.name, "column '" + name + "'");
+  throw DataError("column '" + name + "' " + no_value_of((*value)->ToString(), stated.name),
                   {text.name, place.line, place.column});
+}
+
+/// Returns how the values of a column are taken: by their type, or as they are spelled if another type is stated. No
+/// type where they cannot be read.
+JsonTarget target_of(const JsonColumn& column, const std::map<std::string, StatedType>& types) {
+  if (types.contains(column.name)) return {column.name, arrow::utf8(), /*is_spelled=*/true};
+  return {column.name, column.problem.empty() ? column.type : nullptr};
 }
 
 const JsonColumn& readable(const JsonText& text, const JsonColumn* column, const std::string& name) {
@@ -227,24 +82,23 @@ const JsonColumn& readable(const JsonText& text, const JsonColumn* column, const
   return *column;
 }
 
-/// Reads the columns `wanted`, but those without values; null where there are no others.
-TablePtr parsed_columns(const JsonText& text, const JsonLines& lines, const std::vector<const JsonColumn*>& wanted,
-                        const JsonReading& reading) {
-  arrow::FieldVector fields;
-  for (const JsonColumn* column : wanted) {
-    if (column->type->id() != arrow::Type::NA) fields.push_back(arrow::field(column->name, column->type));
-  }
-  if (fields.empty()) {
-    // The scan lets some mistakes pass that the parser finds.
-    refuse_malformed_records(text);
-    return nullptr;
-  }
-  const auto read = parse(text, lines, std::move(fields), reading);
-  if (!read.ok() && !read.status().IsCancelled()) refuse_malformed_records(text);
-  check(read.status(), text.name, "cannot be read as JSON lines");
-  if ((*read)->num_rows() == lines.rows) return *read;
-  throw DataError(text.name + ": cannot be read as JSON lines: it has " + std::to_string(lines.rows) +
-                  " objects, of which the parser finds " + std::to_string((*read)->num_rows()));
+/// Parses the columns `targets` that are not in `values`, and adds them there.
+void parse_others(const JsonText& text, std::int64_t rows, std::vector<JsonTarget> targets, JsonValuesByName& values) {
+  std::erase_if(targets, [&](const JsonTarget& target) {
+    const auto found = values.find(target.name);
+    return found != values.end() && found->second.front()->type()->Equals(target.type);
+  });
+  if (targets.empty()) return;
+  std::vector<arrow::ArrayVector> chunks(targets.size());
+  parse_parts(text, targets, [&](const JsonPart& part) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (part.values[i] == nullptr) refuse_changed(text.name);
+      chunks[i].push_back(part.values[i]);
+    }
+    rows -= part.rows;
+  });
+  if (rows != 0) refuse_changed(text.name);
+  for (std::size_t i = 0; i < targets.size(); ++i) values[targets[i].name] = std::move(chunks[i]);
 }
 
 /// A column of NULL.
@@ -297,86 +151,87 @@ const JsonColumn* JsonLines::find(const std::string& name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
-JsonBlock scan_json_block(const JsonText& piece, bool at_end) {
-  JsonText text = piece;
-  if (!at_end) {
-    const std::size_t whole = view_of(piece).rfind('\n') + 1;  // npos + 1 is 0
-    text.bytes = arrow::SliceBuffer(piece.bytes, 0, static_cast<std::int64_t>(whole));
+std::vector<JsonTarget> targets_of(const std::vector<JsonKey>& first, const ReadOptions& reading) {
+  std::vector<std::string> names;
+  for (const JsonKey& key : first) names.push_back(key.name);
+  const std::vector<std::string> wanted =
+      reading.choose_columns ? reading.choose_columns(names) : reading.columns.value_or(std::move(names));
+  const std::unordered_set<std::string_view> is_wanted(wanted.begin(), wanted.end());
+  std::vector<JsonTarget> targets;
+  for (const JsonKey& key : first) {
+    if (!is_wanted.contains(key.name)) continue;
+    JsonTarget target = target_of(column_of(key), reading.types);
+    if (target.type != nullptr && target.type->id() != arrow::Type::NA) targets.push_back(std::move(target));
   }
-  refuse_stop(text);
-  refuse_invalid_utf8(text);
-  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
-  JsonBlock block;
-  try {
-    while (scanner.next()) {
-    }
-    block.bytes = static_cast<std::size_t>(text.bytes->size());
-    block.lines.rows = scanner.records();
-  } catch (const DataError&) {
-    if (at_end || !scanner.is_cut_short()) throw;
-    // The last object goes on in the next piece.
-    block.bytes = scanner.record_end();
-    block.lines.rows = scanner.records() - 1;
-  }
-  block.lines.longest = scanner.longest();
-  block.lines.spans_lines = scanner.spans_lines();
-  block.lines.has_bare_words = !scanner.bare_words().empty();
-  block.keys = scanner.keys();
-  for (const JsonKey& key : block.keys) block.lines.columns.push_back(column_of(key));
-  return block;
+  return targets;
 }
 
-JsonLines scan_json_lines(const JsonText& text) {
-  constexpr std::int64_t kRecordsBetweenLooks = std::int64_t{1} << 12;
-  refuse_invalid_utf8(text);
-  JsonScanner scanner(view_of(text), text.name, text.first_line, text.max_keys);
-  while (scanner.next()) {
-    if (scanner.records() % kRecordsBetweenLooks == 0) refuse_stop(text);
-  }
+JsonLines scan_json_lines(const JsonText& text, const ReadOptions* reading) {
   JsonLines lines;
-  lines.rows = scanner.records();
-  lines.longest = scanner.longest();
-  lines.spans_lines = scanner.spans_lines();
-  lines.has_bare_words = !scanner.bare_words().empty();
-  for (const JsonKey& key : scanner.keys()) lines.columns.push_back(column_of(key));
-  if (lines.rows > 0) return lines;
-  throw DataError("the file is empty; each line should be a JSON object, whose keys name the columns",
-                  {text.name, 0, 0});
+  std::vector<JsonKey> keys;
+  std::unordered_map<std::string, std::size_t> places;
+  std::vector<JsonTarget> targets;
+  std::vector<arrow::ArrayVector> values;
+  const auto choose = [&](const std::vector<JsonKey>& first) {
+    targets = targets_of(first, *reading);
+    values.resize(targets.size());
+    return targets;
+  };
+  const auto take = [&](const JsonPart& part) {
+    lines.rows += part.rows;
+    for (const JsonKey& key : part.keys) {
+      const auto [place, is_new] = places.try_emplace(key.name, keys.size());
+      if (!is_new) {
+        merge(keys[place->second], key);
+        continue;
+      }
+      if (keys.size() >= text.max_keys) refuse_keys(text.max_keys, {text.name, key.first_line(), 0});
+      keys.push_back(key);
+    }
+    for (std::size_t i = 0; i < targets.size(); ++i) values[i].push_back(part.values[i]);
+  };
+  parse_parts(text, {}, take, reading == nullptr ? ChooseTargets() : choose);
+  if (lines.rows == 0) {
+    throw DataError("the file is empty; each line should be a JSON object, whose keys name the columns",
+                    {text.name, 0, 0});
+  }
+  for (const JsonKey& key : keys) lines.columns.push_back(column_of(key));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const bool are_of_type = std::ranges::find(values[i], nullptr) == values[i].end();
+    if (are_of_type) lines.values[targets[i].name] = std::move(values[i]);
+  }
+  return lines;
 }
 
 TablePtr json_table(const JsonText& text, const JsonLines& lines, const std::vector<std::string>& names,
-                    const JsonReading& reading) {
-  const auto stated = [&](const std::string& name) {
-    const auto type = reading.types.find(name);
-    return type == reading.types.end() ? nullptr : &type->second;
-  };
+                    JsonReading reading) {
   std::unordered_map<std::string_view, const JsonColumn*> by_name;
   for (const JsonColumn& column : lines.columns) by_name.emplace(column.name, &column);
-  std::vector<const JsonColumn*> parsed_ones;
-  std::vector<std::string> spelled_ones;
+  std::vector<JsonTarget> targets;
   for (const std::string& name : names) {
     const auto found = by_name.find(name);
     const JsonColumn* const column = found == by_name.end() ? nullptr : found->second;
-    const bool is_stated = column != nullptr && stated(name) != nullptr;
-    if (is_stated || readable(text, column, name).is_spelled) {
-      spelled_ones.push_back(name);
+    const bool is_stated = column != nullptr && reading.types.contains(name);
+    const JsonTarget target = target_of(is_stated ? *column : readable(text, column, name), reading.types);
+    if (target.type->id() != arrow::Type::NA) {
+      targets.push_back(target);
     } else {
-      parsed_ones.push_back(column);
+      reading.values.erase(name);
     }
   }
-  const JsonText plain = lines.has_bare_words ? without_bare_words(text) : text;
-  const TablePtr parsed = parsed_columns(plain, lines, parsed_ones, reading);
-  std::optional<SpelledColumns> spelled;
-  if (!spelled_ones.empty()) spelled.emplace(text, spelled_ones);
-  std::size_t next_spelled = 0;
+  parse_others(text, lines.rows, targets, reading.values);
+  std::vector<arrow::ArrayVector> chunks;
+  for (const std::string& name : names) chunks.push_back(std::move(reading.values[name]));
+  chunks = join_chunks(std::move(chunks), text.threads != 1);
   arrow::FieldVector fields;
   std::vector<ValuesPtr> columns;
   for (const std::string& name : names) {
-    ValuesPtr values = parsed == nullptr ? nullptr : parsed->GetColumnByName(name);
-    if (next_spelled < spelled_ones.size() && spelled_ones[next_spelled] == name) {
-      values = spelled_values(text, *spelled->column(next_spelled++), name, stated(name));
+    arrow::ArrayVector& of_column = chunks[columns.size()];
+    ValuesPtr values =
+        of_column.empty() ? no_values(text, lines, name) : std::make_shared<arrow::ChunkedArray>(std::move(of_column));
+    if (const auto stated = reading.types.find(name); stated != reading.types.end()) {
+      values = stated_values(text, *values, name, stated->second);
     } else {
-      if (values == nullptr) values = no_values(text, lines, name);
       values = normalise(values, text.name, name);
       const bool may_be_times = values->type()->id() == arrow::Type::STRING && !reading.texts.contains(name);
       if (may_be_times) values = inferred_times(std::move(values));

@@ -1,88 +1,124 @@
 #include "datasets/json/json_scan.hpp"
 
+#include <arrow/util/utf8.h>
+
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <skyrank/error.hpp>
+#include <utility>
 
-#include "datasets/arrow/number_text.hpp"
-
-// Walks through JSON lines once, without making values: it checks the syntax of each record and notes the kinds of
-// values that each key has, with the first place of each kind, from which types and messages follow.
+// The grammar of JSON over the tokens of a text, in one pass. Each error has its place, and each column the kinds of
+// its values with the first place of each, from which types and messages follow.
 namespace skyrank::datasets {
 namespace {
 
-constexpr int kMaxLevels = 100;  // of objects and arrays in each other; the parser behind the scan recurses
+constexpr int kMaxLevels = 100;  // of objects and arrays in each other; the parser recurses
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::string_view kNumberCharacters = "0123456789.eE+-";
+constexpr const char* kNotValid = "the object is not valid JSON";
+constexpr const char* kNoQuote = "a string is not closed by a quote";
+constexpr const char* kNoEnd = "expected ',' or '}' after a value";
 
 /// Returns the number of characters of a UTF-8 text.
 std::int64_t characters(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Some characters. Looking each one up is faster than the search of std::string_view for one of several, which calls a
-/// function for each character of the text.
-class CharacterSet {
- public:
-  explicit constexpr CharacterSet(std::string_view characters) {
-    for (const char c : characters) contains_[static_cast<unsigned char>(c)] = true;
-  }
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-  constexpr bool contains(char c) const { return contains_[static_cast<unsigned char>(c)]; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' '; }
 
-  /// Returns the place of the first of these characters in `text` from `place` on, the text's size where there is none.
-  std::size_t find_in(std::string_view text, std::size_t place) const {
-    while (place < text.size() && !contains(text[place])) ++place;
-    return std::min(place, text.size());
-  }
+/// Returns the end of the digits from a place on.
+std::size_t end_of_digits(std::string_view text, std::size_t place) {
+  while (place < text.size() && is_digit(text[place])) ++place;
+  return place;
+}
 
- private:
-  std::array<bool, 256> contains_{};
+/// A number at the start of a text, as JSON spells it: no plus sign, no leading zeros, digits on both sides of a point.
+struct NumberAtStart {
+  std::size_t size = 0;  // 0: there is none
+  NumberForm form = NumberForm::integer;
 };
 
-constexpr CharacterSet kNumberCharacters("0123456789.eE+-");
-constexpr CharacterSet kStringEnds("\"\\\n");
-constexpr CharacterSet kNestedEnds("\"{}[]\nNI");
-
-/// Removes the digits at the start of a text. Returns false where there are none.
-bool skip_digits(std::string_view& text) {
-  const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
-  text.remove_prefix(digits);
-  return digits > 0;
+NumberAtStart number_at_start(std::string_view text) {
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  std::size_t end = end_of_digits(text, first);
+  if (end == first || (end > first + 1 && text[first] == '0')) return {};
+  NumberAtStart number;
+  if (end < text.size() && text[end] == '.') {
+    const std::size_t begin = end + 1;
+    end = end_of_digits(text, begin);
+    if (end == begin) return {};
+    number.form = NumberForm::decimal;
+  }
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    std::size_t begin = end + 1;
+    if (begin < text.size() && (text[begin] == '+' || text[begin] == '-')) ++begin;
+    end = end_of_digits(text, begin);
+    if (end == begin) return {};
+    number.form = NumberForm::exponent;
+  }
+  number.size = end;
+  return number;
 }
 
-/// Returns true for a number as JSON spells it: no plus sign, no leading zeros, digits on both sides of a point.
-bool is_json_number(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return false;
-  if (!skip_digits(text)) return false;
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    if (!skip_digits(text)) return false;
-  }
-  if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-    if (!skip_digits(text)) return false;
-  }
-  return text.empty();
+bool is_word(std::string_view text) {
+  const char first = text.empty() ? '\0' : text[0];  // nearly all texts are told by it
+  return (first == 'N' || first == 'I' || first == '-') && (text == "NaN" || text == "Infinity" || text == "-Infinity");
 }
-
-bool is_word(std::string_view text) { return text == "NaN" || text == "Infinity" || text == "-Infinity"; }
 
 /// Returns the word at the start of a text, or nothing.
 std::string_view word_at(std::string_view text) {
-  const std::size_t end = text.starts_with('N') ? 3 : text.starts_with('I') ? 8 : text.starts_with("-I") ? 9 : 0;
+  if (text.empty() || is_digit(text[0])) return {};
+  const std::size_t end = text[0] == 'N' ? 3 : text[0] == 'I' ? 8 : 9;
   return is_word(text.substr(0, end)) ? text.substr(0, end) : std::string_view();
+}
+
+/// A string that is not closed or has a control character inside.
+struct BrokenString {
+  std::size_t begin = 0;
+  std::size_t end = 0;  // offset of that character
+};
+
+/// Finds the first such string of a line; begin and end are the line's size where there is none.
+BrokenString first_broken_string(std::string_view line) {
+  const std::size_t size = line.ends_with('\r') ? line.size() - 1 : line.size();
+  BrokenString broken{line.size(), line.size()};
+  bool in_string = false;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (in_string && is_control(line[i])) return {broken.begin, i};
+    if (line[i] == '\\' && i + 1 < size && !is_control(line[i + 1])) {
+      ++i;
+    } else if (line[i] == '"') {
+      in_string = !in_string;
+      broken.begin = in_string ? i : line.size();
+    }
+  }
+  return broken;
 }
 
 }  // namespace
 
-std::string unescaped(std::string_view token) {
-  if (token.find('\\') == std::string_view::npos) return std::string(token);
-  const auto parsed = nlohmann::json::parse("\"" + std::string(token) + "\"", nullptr, /*allow_exceptions=*/false);
-  return parsed.is_string() ? parsed.get<std::string>() : std::string(token);
+// Lines are long enough for a search of each.
+std::int64_t count_lines(std::string_view text) {
+  std::int64_t lines = 0;
+  for (std::size_t i = text.find('\n'); i != kNone; i = text.find('\n', i + 1)) ++lines;
+  return lines;
+}
+
+void refuse_keys(std::size_t max_keys, const Location& place) {
+  throw ResourceError(
+      "there are more than " + std::to_string(max_keys) +
+          " keys up to here, which do not fit the limit of memory whatever their values; raise the limit",
+      place);
+}
+
+std::int64_t JsonKey::first_line() const {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const TextPlace& place : places) first = place.line > 0 ? std::min(first, place.line) : first;
+  return first;
 }
 
 void merge(JsonKey& key, const JsonKey& later) {
@@ -93,31 +129,72 @@ void merge(JsonKey& key, const JsonKey& later) {
   key.has_bare_words = key.has_bare_words || later.has_bare_words;
 }
 
-JsonScanner::JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line, std::size_t max_keys)
-    : text_(text), name_(name), line_(first_line), max_keys_(max_keys) {
-  if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) line_begin_ = position_ = 3;
+void move_lines(JsonKey& key, std::int64_t lines) {
+  for (TextPlace& place : key.places) place.line += place.line > 0 ? lines : 0;
+  key.numbers.move_lines(lines);
 }
 
-// Goes on from the place that it was asked for last, so that a long line costs one walk for all its values.
-TextPlace JsonScanner::place_of(std::size_t position) const {
-  if (counted_line_ != line_begin_ || position < counted_end_) {
-    counted_line_ = counted_end_ = line_begin_;
-    counted_ = 0;
+JsonScanner::JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, std::int64_t first_line,
+                         std::size_t max_keys, JsonSinkOf sink_of)
+    : text_(text),
+      name_(name),
+      found_(tokens),
+      max_keys_(max_keys),
+      sink_of_(std::move(sink_of)),
+      first_line_(first_line) {
+  if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) mark_ = 3;
+  text_.remove_prefix(mark_);
+  counted_ = {first_line, 1};
+  if (first_line == 1 && (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF"))) {
+    throw DataError("the file is UTF-16; convert it to UTF-8", {name_, 0, 0});
   }
-  counted_ += characters(text_.substr(counted_end_, position - counted_end_));
-  counted_end_ = position;
-  return {line_, counted_ + 1};
+  end_ = found_.find(text_) ? text_.size() : end_of_tokens();
+  tokens_ = found_.begins();
 }
 
-TextPlace JsonScanner::place_in_record(std::size_t offset) const {
-  const std::string_view before = text_.substr(record_line_begin_, record_begin_ + offset - record_line_begin_);
-  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-  return {record_line_ + std::count(before.begin(), before.end(), '\n'), characters(before.substr(line_begin)) + 1};
+/// Finds the tokens before the first line or string that has none, and returns their end. What is wrong before it is
+/// reported first. No string goes on behind its line.
+std::size_t JsonScanner::end_of_tokens() {
+  std::size_t begin = 0;
+  std::size_t end = text_.find('\n');
+  while (end != kNone && found_.find(text_.substr(begin, end - begin))) {
+    begin = end + 1;
+    end = text_.find('\n', begin);
+  }
+  const std::string_view line = text_.substr(begin, end - begin);  // npos - begin is beyond the text
+  arrow::util::InitializeUTF8();
+  if (!arrow::util::ValidateUTF8(line)) {
+    unreadable_.emplace("the line is not valid UTF-8; convert the file to UTF-8",
+                        Location{name_, place_of(begin).line, 0});
+  } else {
+    const BrokenString broken = first_broken_string(line);
+    const bool is_string = broken.begin < line.size();
+    const bool has_no_quote = is_string && broken.end == line.size();
+    is_open_ = has_no_quote && end == kNone;
+    unreadable_ = error_at(begin + (is_string ? broken.end : 0), has_no_quote ? kNoQuote : kNotValid);
+    begin += is_string ? broken.begin : 0;
+  }
+  static_cast<void>(found_.find(text_.substr(0, begin)));
+  return begin;
 }
 
-void JsonScanner::fail(const std::string& what) const {
-  const TextPlace here = place();
-  throw DataError(what, {name_, here.line, here.column});
+// Goes on from the place that it was asked for last, so that a long text costs one walk for all its values.
+TextPlace JsonScanner::place_of(std::size_t offset) {
+  if (offset < counted_end_) {
+    counted_ = {first_line_, 1};
+    counted_end_ = 0;
+  }
+  const std::string_view passed = text_.substr(counted_end_, offset - counted_end_);
+  const std::size_t begin = passed.rfind('\n') + 1;  // of the last line; npos + 1 is 0
+  if (begin > 0) counted_ = {counted_.line + count_lines(passed), 1};
+  counted_.column += characters(passed.substr(begin));
+  counted_end_ = offset;
+  return counted_;
+}
+
+DataError JsonScanner::error_at(std::size_t offset, const std::string& what) {
+  const TextPlace place = place_of(offset);
+  return DataError(what, {name_, place.line, place.column});
 }
 
 void JsonScanner::fail_cut_short() {
@@ -125,191 +202,197 @@ void JsonScanner::fail_cut_short() {
   fail("the last object is cut short");
 }
 
-/// Counts the line break at the position, which stays.
-void JsonScanner::count_line() {
-  ++line_;
-  line_begin_ = position_ + 1;
-}
-
-void JsonScanner::skip_space() {
-  for (; position_ < text_.size(); ++position_) {
-    const char c = text_[position_];
-    if (c == '\n') count_line();
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') return;
-  }
+/// Returns true where there are no more tokens. DataError if the text goes on.
+bool JsonScanner::at_end() {
+  if (token_ < tokens_.size()) return false;
+  if (!unreadable_) return true;
+  cut_short_ = is_open_;
+  throw DataError(*unreadable_);
 }
 
 bool JsonScanner::next() {
-  skip_space();
-  if (position_ >= text_.size()) return false;
-  record_begin_ = position_;
-  record_line_ = line_;
-  record_line_begin_ = line_begin_;
+  if (at_end()) return false;
   ++records_;
   expected_ = 0;
   if (peek() != '{') fail("expected a JSON object, such as {\"a\": 1}, on each line");
-  ++position_;
-  skip_space();
-  if (peek() == '}') {
-    ++position_;
-  } else {
+  ++token_;
+  if (peek() != '}') {
     scan_member();
     while (peek() == ',') {
-      ++position_;
-      skip_space();
+      ++token_;
       scan_member();
     }
-    if (position_ >= text_.size()) fail_cut_short();
-    if (peek() != '}') fail("expected ',' or '}' after a value");
-    ++position_;
+    if (at_end()) fail_cut_short();
+    if (peek() != '}') fail(kNoEnd);
   }
-  record_end_ = position_;
-  longest_ = std::max(longest_, position_ - record_begin_);
-  spans_lines_ = spans_lines_ || line_ != record_line_;
+  record_end_ = position() + 1;
+  ++token_;
   return true;
 }
 
-std::string_view JsonScanner::scan_string() {
-  const std::size_t begin = ++position_;
-  for (;; ++position_) {
-    position_ = kStringEnds.find_in(text_, position_);
-    if (position_ >= text_.size()) {
-      cut_short_ = true;
-      fail("a string is not closed by a quote");
-    }
-    if (text_[position_] == '\n') fail("a string is not closed by a quote");
-    if (text_[position_] == '"') break;
-    ++position_;
-  }
-  ++position_;
-  return text_.substr(begin, position_ - 1 - begin);
+/// Returns what stands between the quotes of the next token, and steps over it.
+std::string_view JsonScanner::take_string() {
+  const std::size_t begin = position() + 1;
+  ++token_;
+  std::size_t end = position() - 1;
+  while (text_[end] != '"') --end;
+  const std::string_view text = text_.substr(begin, end - begin);
+  if (text.find('\\') == kNone) return text;
+  if (const auto wrong = wrong_escape(text)) fail_at(begin + *wrong, text[*wrong] == '\n' ? kNoQuote : kNotValid);
+  return text;
 }
 
 void JsonScanner::scan_member() {
-  if (position_ >= text_.size()) fail_cut_short();
+  if (at_end()) fail_cut_short();
   if (peek() != '"') fail("expected a key in quotes");
-  const std::size_t begin = position_;
-  JsonKey& key = key_of(scan_string());
-  if (key.last_record == records_) {
-    position_ = begin;
-    fail("the key '" + key.name + "' comes twice in one object");
-  }
+  const std::size_t begin = position();
+  JsonKey& key = take_key();
+  if (key.last_record == records_) fail_at(begin, "the key '" + key.name + "' comes twice in one object");
   key.last_record = records_;
-  skip_space();
-  if (position_ >= text_.size()) fail_cut_short();
+  if (at_end()) fail_cut_short();
   if (peek() != ':') fail("expected ':' after the key '" + key.name + "'");
-  ++position_;
-  skip_space();
-  const std::size_t value = position_;
-  const auto index = static_cast<std::size_t>(&key - keys_.data());
+  ++token_;
   scan_value(key);
-  if (on_value_) on_value_(index, text_.substr(value, position_ - value));
-  skip_space();
 }
 
-void JsonScanner::refuse_keys() const {
-  throw ResourceError(
-      "there are more than " + std::to_string(max_keys_) +
-          " keys up to here, which do not fit the limit of memory whatever their values; raise the limit",
-      {name_, line_, 0});
-}
-
-JsonKey& JsonScanner::key_of(std::string_view token) {
-  if (expected_ < keys_.size() && keys_[expected_].name == token) return keys_[expected_++];
+/// Returns the key that the next token is, and steps over it.
+JsonKey& JsonScanner::take_key() {
+  if (expected_ < keys_.size()) {
+    const std::string& expected = keys_[expected_].token;
+    const std::string_view rest = text_.substr(position() + 1);
+    if (rest.size() > expected.size() && rest[expected.size()] == '"' && rest.starts_with(expected)) {
+      ++token_;
+      return keys_[expected_++];
+    }
+  }
+  const std::string_view token = take_string();
   std::string name = unescaped(token);
   const auto [entry, is_new] = index_of_key_.emplace(name, keys_.size());
   if (is_new) {
-    if (keys_.size() >= max_keys_) refuse_keys();
-    keys_.emplace_back();
-    keys_.back().name = std::move(name);
+    if (keys_.size() >= max_keys_) refuse_keys(max_keys_, {name_, place_of(position()).line, 0});
+    JsonKey& key = keys_.emplace_back();
+    key.token = token;
+    key.name = std::move(name);
+    if (sink_of_) key.sink = sink_of_(key.name);
   }
   expected_ = entry->second + 1;
   return keys_[entry->second];
 }
 
+/// Steps over the next token, of which a value ends at `end`. Fails where something else follows.
+void JsonScanner::end_scalar(std::size_t end, const char* otherwise) {
+  ++token_;
+  std::size_t last = position();
+  while (last > end && is_space(text_[last - 1])) --last;
+  if (last != end) fail_at(end, otherwise);
+}
+
+std::string_view JsonScanner::take_word(std::string_view word) {
+  const std::size_t begin = position();
+  const std::string_view token = text_.substr(begin, word.size());
+  if (token != word) fail("expected a JSON value; texts need quotes");
+  end_scalar(begin + word.size(), kNoEnd);
+  return token;
+}
+
+std::string_view JsonScanner::take_number(NumberForm& form) {
+  const std::string_view rest = text_.substr(position(), begin_of(token_ + 1) - position());
+  const NumberAtStart number = number_at_start(rest);
+  if (number.size == 0 || (number.size < rest.size() && kNumberCharacters.find(rest[number.size]) != kNone)) {
+    const std::string_view spelled = rest.substr(0, rest.find_first_not_of(kNumberCharacters));
+    if (spelled.empty()) fail("expected a JSON value; texts need quotes");
+    fail(shorten(spelled) + " is no number of JSON, such as 12, -0.5 or 1e3");
+  }
+  form = number.form;
+  end_scalar(position() + number.size, kNoEnd);
+  return rest.substr(0, number.size);
+}
+
 void JsonScanner::scan_value(JsonKey& key) {
-  const std::size_t begin = position_;
-  const auto is_of = [&](JsonKind kind) {
-    TextPlace& first = key.places[static_cast<std::size_t>(kind)];
-    if (first.line == 0) first = place_of(begin);
-  };
-  if (position_ >= text_.size()) fail_cut_short();
+  if (at_end()) fail_cut_short();
+  const std::size_t begin = position();
+  JsonKind kind = JsonKind::number;
+  std::string_view token;
   switch (peek()) {
-    case '"': is_of(is_word(scan_string()) ? JsonKind::word : JsonKind::string); break;
-    case '{':
-      is_of(JsonKind::object);
-      skip_nested();
+    case '"':
+      token = take_string();
+      kind = is_word(token) ? JsonKind::word : JsonKind::string;
       break;
+    case '{':
     case '[':
-      is_of(JsonKind::array);
-      skip_nested();
+      kind = peek() == '{' ? JsonKind::object : JsonKind::array;
+      skip_nested(2);
+      token = text_.substr(begin, begin_of(token_ - 1) + 1 - begin);
       break;
     case 't':
-      is_of(JsonKind::boolean);
-      scan_word("true");
-      break;
     case 'f':
-      is_of(JsonKind::boolean);
-      scan_word("false");
+      kind = JsonKind::boolean;
+      token = take_word(peek() == 't' ? "true" : "false");
       break;
     case 'n':
-      is_of(JsonKind::null);
-      scan_word("null");
+      kind = JsonKind::null;
+      token = take_word("null");
       break;
-    default: is_of(JsonKind::number); scan_number(key);
+    default:
+      if (const std::string_view word = word_at(text_.substr(begin)); !word.empty()) {
+        token = take_word(word);
+        key.has_bare_words = true;
+      } else {
+        NumberForm form{};
+        token = take_number(form);
+        key.numbers.add(token, form, [&] { return place_of(begin); });
+      }
   }
+  TextPlace& first = key.places[static_cast<std::size_t>(kind)];
+  if (first.line == 0) first = place_of(begin);
+  key.last_value = begin;
+  if (key.sink != nullptr) key.sink->take(records_ - 1, kind, token);
 }
 
-void JsonScanner::scan_word(std::string_view word) {
-  if (!text_.substr(position_).starts_with(word)) fail("expected a JSON value; texts need quotes");
-  position_ += word.size();
-}
-
-/// Steps over NaN, Infinity or -Infinity without quotes, as Python and JavaScript write them. Returns false where there
-/// is none.
-bool JsonScanner::scan_bare_word() {
-  const std::string_view word = word_at(text_.substr(position_));
-  if (word.empty()) return false;
-  bare_words_.push_back(position_);
-  position_ += word.size();
-  return true;
-}
-
-void JsonScanner::scan_number(JsonKey& key) {
-  if (scan_bare_word()) {
-    key.has_bare_words = true;
+/// Steps over an object or an array in so many levels of them.
+void JsonScanner::skip_nested(int level) {
+  if (level > kMaxLevels) fail("the object is nested more than " + std::to_string(kMaxLevels) + " levels deep");
+  const bool is_object = peek() == '{';
+  const char close = is_object ? '}' : ']';
+  ++token_;
+  if (peek() == close) {
+    ++token_;
     return;
   }
-  std::size_t end = position_;
-  while (end < text_.size() && kNumberCharacters.contains(text_[end])) ++end;
-  const std::string_view number = text_.substr(position_, end - position_);
-  if (number.empty()) fail("expected a JSON value; texts need quotes");
-  if (!is_json_number(number)) fail(shorten(number) + " is no number of JSON, such as 12, -0.5 or 1e3");
-  key.numbers.add(number, [&] { return place(); });
-  position_ = end;
+  for (;;) {
+    if (is_object) {
+      if (at_end()) fail_cut_short();
+      if (peek() != '"') fail(kNotValid);
+      static_cast<void>(take_string());
+      if (at_end()) fail_cut_short();
+      if (peek() != ':') fail(kNotValid);
+      ++token_;
+    }
+    skip_value(level);
+    if (at_end()) fail_cut_short();
+    const char next = peek();
+    if (next != ',' && next != close) fail(kNotValid);
+    ++token_;
+    if (next == close) return;
+  }
 }
 
-void JsonScanner::skip_nested() {
-  int depth = 1;  // the record is a level too
-  do {
-    position_ = kNestedEnds.find_in(text_, position_);
-    if (position_ == text_.size()) fail_cut_short();
-    const char c = text_[position_];
-    if (c == '"') {
-      scan_string();
-      continue;
-    }
-    if (c == 'N' || c == 'I') {
-      if (text_[position_ - 1] == '-') --position_;
-      if (!scan_bare_word()) fail("expected a JSON value; texts need quotes");
-      continue;
-    }
-    if (c == '\n') count_line();
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (depth > kMaxLevels) fail("the object is nested more than " + std::to_string(kMaxLevels) + " levels deep");
-    ++position_;
-  } while (depth > 1);
+void JsonScanner::skip_value(int level) {
+  if (at_end()) fail_cut_short();
+  const char first = peek();
+  if (first == '"') {
+    static_cast<void>(take_string());
+    return;
+  }
+  if (first == '{' || first == '[') return skip_nested(level + 1);
+  const std::string_view rest = text_.substr(position(), begin_of(token_ + 1) - position());
+  std::size_t size = number_at_start(rest).size;
+  if (size == 0) size = word_at(rest).size();
+  for (const std::string_view word : {"true", "false", "null"}) {
+    if (rest.starts_with(word)) size = word.size();
+  }
+  if (size == 0) fail(kNotValid);
+  end_scalar(position() + size, kNotValid);
 }
 
 }  // namespace skyrank::datasets

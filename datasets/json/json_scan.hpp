@@ -5,21 +5,37 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "datasets/arrow/number_text.hpp"
+#include <skyrank/error.hpp>
 
-// Objects of JSON lines as they stand in the text: their keys, and the kinds and places of their values.
+#include "datasets/arrow/number_text.hpp"
+#include "datasets/json/json_tokens.hpp"
+
+// Objects of JSON lines as they stand in the text: their keys, and the kinds, places and tokens of their values.
 namespace skyrank::datasets {
 
 /// Kinds of JSON values. A word is one of the texts "NaN", "Infinity" and "-Infinity", which are numbers beside numbers
 /// and texts beside texts; without quotes they are numbers.
 enum class JsonKind { null, boolean, number, word, string, object, array };
 constexpr std::size_t kJsonKinds = 7;
+
+/// Takes the values of one key.
+class JsonSink {
+ public:
+  virtual ~JsonSink() = default;
+  /// Takes the value that the key has in a record, from 0. Tokens of strings come without their quotes.
+  virtual void take(std::int64_t record, JsonKind kind, std::string_view token) = 0;
+};
+
+/// Returns the number of line breaks.
+std::int64_t count_lines(std::string_view text);
 
 /// The values that one key has in all records.
 struct JsonKey {
@@ -28,90 +44,89 @@ struct JsonKey {
   NumberFacts numbers;                         ///< properties of the numbers in digits
   bool has_bare_words = false;                 ///< true if a number is NaN or an infinity, without quotes
   std::int64_t last_record = 0;                ///< number of the last record that has the key, from 1
+  std::size_t last_value = 0;                  ///< offset of its value there
+  std::string token;                           ///< name as it is spelled in the first record
+  JsonSink* sink = nullptr;
 
   const TextPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
+  std::int64_t first_line() const;  ///< line of its first value
 };
-
-/// Returns the text of a string token without its quotes, its escapes replaced.
-std::string unescaped(std::string_view token);
 
 /// Adds what later records say about a key.
 void merge(JsonKey& key, const JsonKey& later);
 
-/// One walk over JSON objects that follow one another, each on a line as a rule. It finds the keys and the kinds of
-/// their values. It does not look into nested values and the escapes of strings; the parser refuses what is wrong
-/// there.
+/// Moves the places of a key by some lines.
+void move_lines(JsonKey& key, std::int64_t lines);
+
+/// Throws the ResourceError for more keys than fit the limit of memory.
+[[noreturn]] void refuse_keys(std::size_t max_keys, const Location& place);
+
+/// Finds the sink for the values of a key, null where nobody needs them.
+using JsonSinkOf = std::function<JsonSink*(const std::string& key)>;
+
+/// Parser of JSON objects that follow one another, each on a line as a rule. It goes over the tokens once, checks
+/// everything, and hands on the values that somebody needs.
 class JsonScanner {
  public:
   /// `name` stands for the text in messages, and `first_line` is the number of its first line. ResourceError where
-  /// there are more than `max_keys` keys.
-  JsonScanner(std::string_view text, const std::string& name, std::int64_t first_line = 1,
-              std::size_t max_keys = std::numeric_limits<std::size_t>::max());
+  /// there are more than `max_keys` keys. DataError where the text is not UTF-8. `tokens` takes the tokens of the text.
+  JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, std::int64_t first_line = 1,
+              std::size_t max_keys = std::numeric_limits<std::size_t>::max(), JsonSinkOf sink_of = {});
 
   /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
   bool next();
 
-  /// Calls `look` with the index of its key and its token for each value from now on.
-  void on_values(std::function<void(std::size_t key, std::string_view token)> look) { on_value_ = std::move(look); }
-
   /// Returns true after a DataError if the text ended within a record.
   bool is_cut_short() const { return cut_short_; }
 
-  /// The text of the last record.
-  std::string_view record() const { return text_.substr(record_begin_, position_ - record_begin_); }
-  /// Place of a byte of the last record.
-  TextPlace place_in_record(std::size_t offset) const;
-  /// Offset of the first byte after the last record.
-  std::size_t record_end() const { return record_end_; }
-  /// Line that the walk has come to.
-  std::int64_t line() const { return line_; }
-  /// Offsets of the words NaN, Infinity and -Infinity that stand without quotes, nested ones among them.
-  const std::vector<std::size_t>& bare_words() const { return bare_words_; }
-  std::int64_t records() const { return records_; }
-  std::size_t longest() const { return longest_; }            ///< bytes of the longest record
-  bool spans_lines() const { return spans_lines_; }           ///< a record has line breaks inside
+  /// Returns the place of a byte of the text.
+  TextPlace place_of(std::size_t offset);
+  /// Offset of the first byte after the last whole record.
+  std::size_t record_end() const { return record_end_ + mark_; }
+  std::int64_t records() const { return records_; }           ///< with the one that an error ended
   const std::vector<JsonKey>& keys() const { return keys_; }  ///< in the order in which they first come
+  std::vector<JsonKey> take_keys() { return std::move(keys_); }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const;
+  DataError error_at(std::size_t offset, const std::string& what);
+  [[noreturn]] void fail_at(std::size_t offset, const std::string& what) { throw error_at(offset, what); }
+  [[noreturn]] void fail(const std::string& what) { fail_at(position(), what); }
   [[noreturn]] void fail_cut_short();
-  [[noreturn]] void refuse_keys() const;
-  TextPlace place_of(std::size_t position) const;  // in the line of the walk
-  TextPlace place() const { return place_of(position_); }
-  void count_line();
-  char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
-  void skip_space();
-  std::string_view scan_string();
+  std::size_t end_of_tokens();
+  bool at_end();
+  std::size_t begin_of(std::size_t token) const { return token < tokens_.size() ? tokens_[token] : end_; }
+  std::size_t position() const { return begin_of(token_); }
+  char peek() const { return token_ < tokens_.size() ? text_[tokens_[token_]] : '\0'; }
+  std::string_view take_string();
+  void end_scalar(std::size_t end, const char* otherwise);
+  std::string_view take_word(std::string_view word);
+  std::string_view take_number(NumberForm& form);
   void scan_member();
-  JsonKey& key_of(std::string_view token);
+  JsonKey& take_key();
   void scan_value(JsonKey& key);
-  void scan_number(JsonKey& key);
-  bool scan_bare_word();
-  void scan_word(std::string_view word);
-  void skip_nested();
+  void skip_value(int level);
+  void skip_nested(int level);
 
   std::string_view text_;
   std::string name_;
-  std::size_t position_ = 0;
-  std::int64_t line_ = 1;
-  std::size_t line_begin_ = 0;
-  std::size_t record_begin_ = 0;
+  std::size_t mark_ = 0;  // bytes of a byte order mark, which the text is without
+  JsonTokens& found_;
+  std::span<const std::uint32_t> tokens_;
+  std::optional<DataError> unreadable_;  // why the text has no tokens behind those
+  bool is_open_ = false;                 // that is a string which goes on to the text's end
+  std::size_t end_ = 0;                  // of the text in which the tokens are
+  std::size_t token_ = 0;
   std::size_t record_end_ = 0;
-  std::size_t record_line_begin_ = 0;
-  std::int64_t record_line_ = 0;
   std::int64_t records_ = 0;
-  std::size_t longest_ = 0;
-  bool spans_lines_ = false;
   bool cut_short_ = false;
   std::vector<JsonKey> keys_;
   std::size_t max_keys_;
+  JsonSinkOf sink_of_;
   std::unordered_map<std::string, std::size_t> index_of_key_;
-  std::vector<std::size_t> bare_words_;
-  std::function<void(std::size_t, std::string_view)> on_value_;
-  mutable std::size_t counted_line_ = 0;  // the line whose characters are counted, by its offset
-  mutable std::size_t counted_end_ = 0;   // end of the characters that are counted
-  mutable std::int64_t counted_ = 0;
   std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
+  std::int64_t first_line_ = 1;
+  TextPlace counted_;  // place of the offset below
+  std::size_t counted_end_ = 0;
 };
 
 }  // namespace skyrank::datasets

@@ -32,23 +32,17 @@ class JsonSource final : public TextSource {
   TablePtr parse(const BlockText& text, std::span<const int> columns, bool threads) const override {
     JsonLines lines;
     lines.rows = text.block.rows;
-    lines.longest = text.block.longest;
-    lines.spans_lines = text.block.spans_lines;
-    lines.has_bare_words = text.block.has_bare_words;
-    JsonReading reading{.threads = threads, .types = options().types};
+    JsonReading reading{.types = options().types};
     std::vector<std::string> names;
     for (const int column : columns) {
       const TextColumn& wanted = column_of(column);
       names.push_back(wanted.name);
-      lines.columns.push_back({.name = wanted.name,
-                               .type = parsed_type(*wanted.type),
-                               .is_spelled = wanted.is_spelled,
-                               .nested = {},
-                               .problem = {}});
+      lines.columns.push_back(
+          {.name = wanted.name, .type = parsed_type(*wanted.type), .nested = {}, .problem = {}, .place = {}});
       reading.texts.insert(wanted.name);
     }
-    JsonText records = file(text.block.file).json(text.bytes);
-    records.first_line = text.block.first_line;
+    const JsonText records =
+        file(text.block.file).json_part(text.bytes, text.block.first_line, threads ? options().threads : 1);
     const TablePtr table = json_table(records, lines, names, reading);
     arrow::FieldVector fields;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
@@ -77,26 +71,6 @@ class JsonSource final : public TextSource {
   }
 };
 
-/// Calls take(piece, records, block) for the blocks of a file. Returns false where the file must be read whole.
-template <class Take>
-bool for_each_block(const InputFile& file, std::size_t place, const ReadOptions& options, const Take& take) {
-  const auto scan = [&](const std::shared_ptr<arrow::Buffer>& bytes, TextBlock& block, bool at_end) -> WholeRecords {
-    JsonText piece = file.json(bytes);
-    piece.first_line = block.first_line;
-    const JsonBlock records = scan_json_block(piece, at_end);
-    if (records.bytes == 0) return {};
-    block.size = static_cast<std::int64_t>(records.bytes);
-    block.rows = records.lines.rows;
-    block.longest = records.lines.longest;
-    block.spans_lines = records.lines.spans_lines;
-    block.has_bare_words = records.lines.has_bare_words;
-    piece.bytes = arrow::SliceBuffer(bytes, 0, block.size);
-    take(piece, records, block);
-    return {block.size, std::ranges::count(std::string_view(*piece.bytes), '\n')};
-  };
-  return cut_into_blocks(file, {.file = place}, /*overlap=*/0, options, scan);
-}
-
 /// A key in all blocks so far.
 struct KeyFacts {
   JsonKey key;
@@ -118,7 +92,7 @@ class JsonBlocks {
   /// Returns false where the files must be read whole.
   bool walk() {
     for (std::size_t f = 0; f < files_.size(); ++f) {
-      if (!add_blocks(f)) return false;
+      add_blocks(f);
       if (files_.size() > 1) files_[f].data().close();
       if (f > 0 && !has_all_keys()) return false;
       keys_of_file_.clear();
@@ -138,7 +112,7 @@ class JsonBlocks {
         const auto merged = facts.values.type();
         const bool is_inferred = is_stated(name) || column.type->id() == arrow::Type::STRING;
         const auto& type = is_inferred ? merged : column.type;
-        table_.columns.push_back({name, type, facts.values.statistics(type, name), column.is_spelled});
+        table_.columns.push_back({name, type, facts.values.statistics(type, name)});
       }
     }
     if (options_.columns) sort_as_wanted();
@@ -175,19 +149,29 @@ class JsonBlocks {
               [&](const TextColumn& a, const TextColumn& b) { return place(a) < place(b); });
   }
 
-  bool add_blocks(std::size_t f) {
-    return for_each_block(files_[f], f, options_,
-                          [&](const JsonText& piece, const JsonBlock& records, const TextBlock& block) {
-                            if (block.rows > 0) add_block(piece, records, block);
-                            meter_.add(records.bytes);
-                          });
+  void add_blocks(std::size_t f) {
+    JsonText text = files_[f].json(options_.threads);
+    text.part_bytes = options_.block_bytes;
+    std::vector<JsonTarget> targets;
+    const auto choose = [&](const std::vector<JsonKey>& first) { return targets = targets_of(first, options_); };
+    const auto take = [&](const JsonPart& part) {
+      JsonValuesByName values;
+      for (std::size_t i = 0; i < targets.size(); ++i) {
+        if (part.values[i] != nullptr) values[targets[i].name] = {part.values[i]};
+      }
+      if (part.rows > 0) add_block(f, part, std::move(values));
+      meter_.add(static_cast<std::uint64_t>(part.bytes->size()));
+    };
+    parse_parts(text, {}, take, choose);
   }
 
-  void add_block(const JsonText& text, const JsonBlock& records, const TextBlock& block) {
-    table_.blocks.push_back(block);
+  void add_block(std::size_t f, const JsonPart& part, JsonValuesByName values) {
+    table_.blocks.push_back(
+        {.file = f, .begin = part.begin, .size = part.bytes->size(), .first_line = part.first_line, .rows = part.rows});
+    JsonLines lines;
+    lines.rows = part.rows;
     std::vector<std::string> parsed;
-    for (std::size_t k = 0; k < records.keys.size(); ++k) {
-      const JsonKey& key = records.keys[k];
+    for (const JsonKey& key : part.keys) {
       keys_of_file_.emplace(key.name, true);
       const auto [entry, is_new] = facts_.try_emplace(key.name);
       if (is_new) {
@@ -196,12 +180,13 @@ class JsonBlocks {
       } else {
         merge(entry->second.key, key);
       }
-      const JsonColumn& column = records.lines.columns[k];
+      const JsonColumn& column = lines.columns.emplace_back(column_of(key));
       const bool is_readable = is_stated(key.name) || (column.type != nullptr && column.problem.empty());
       if (is_readable && is_wanted(key.name)) parsed.push_back(key.name);
     }
-    const TablePtr table = json_table(text, records.lines, parsed,
-                                      {.threads = options_.threads != 1, .types = options_.types, .is_part = true});
+    const JsonText text = files_[f].json_part(part.bytes, part.first_line, options_.threads);
+    const TablePtr table =
+        json_table(text, lines, parsed, {.types = options_.types, .is_part = true, .values = std::move(values)});
     for (std::size_t i = 0; i < parsed.size(); ++i) {
       KeyFacts& facts = facts_.at(parsed[i]);
       for (; facts.blocks + 1 < table_.blocks.size(); ++facts.blocks) {
@@ -230,25 +215,6 @@ class JsonBlocks {
 };
 
 }  // namespace
-
-std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options) {
-  std::vector<JsonKey> keys;
-  std::unordered_map<std::string, std::size_t> places;
-  const bool done = for_each_block(file, 0, options, [&](const JsonText&, const JsonBlock& records, const TextBlock&) {
-    for (const JsonKey& key : records.keys) {
-      const auto [place, is_new] = places.try_emplace(key.name, keys.size());
-      if (is_new) {
-        keys.push_back(key);
-      } else {
-        merge(keys[place->second], key);
-      }
-    }
-  });
-  if (!done || keys.empty()) return std::nullopt;
-  std::vector<JsonColumn> columns;
-  for (const JsonKey& key : keys) columns.push_back(column_of(key));
-  return columns;
-}
 
 std::shared_ptr<const TextSource> json_source(std::vector<InputFile> files, const ReadOptions& options) {
   try {

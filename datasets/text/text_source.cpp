@@ -47,16 +47,6 @@ std::shared_ptr<arrow::Buffer> read_range(const InputFile& file, std::int64_t be
   return *read;
 }
 
-/// Throws where a record of so many bytes does not fit the memory that reading may take.
-void refuse_long_record(std::int64_t bytes, const Location& place, const ReadOptions& options) {
-  const std::int64_t most = max_whole_text(memory_for_text(options));
-  if (bytes <= most) return;
-  throw ResourceError("a record is longer than " + std::to_string(most / 1000) +
-                          " kB, more than the limit of memory leaves for one; raise the limit, or close the quote or "
-                          "bracket that begins there",
-                      place);
-}
-
 }  // namespace
 
 bool cut_into_blocks(const InputFile& file, const TextBlock& first, std::int64_t overlap, const ReadOptions& options,
@@ -71,7 +61,10 @@ bool cut_into_blocks(const InputFile& file, const TextBlock& first, std::int64_t
     if (records.size == 0) {
       wanted *= 2;
       const bool begins_file = block.begin == 0;
-      refuse_long_record(wanted, {file.name(), block.first_line + (begins_file ? 0 : overlap), 0}, options);
+      const std::int64_t most = max_whole_text(memory_for_text(options));
+      if (wanted > most) {
+        refuse_long_record({file.name(), block.first_line + (begins_file ? 0 : overlap), 0}, most);
+      }
       if (wanted > kLongestRecord) return false;
       continue;
     }

@@ -27,10 +27,7 @@ struct TextBlock {
   std::int64_t size = 0;        ///< bytes
   std::int64_t first_line = 1;  ///< number of the line at `begin`
   std::int64_t rows = 0;
-  bool is_plain = false;        ///< CSV: the quick parser took it
-  std::size_t longest = 0;      ///< JSON lines: bytes of the longest object
-  bool spans_lines = false;     ///< JSON lines: an object has line breaks inside
-  bool has_bare_words = false;  ///< JSON lines: NaN or an infinity stands without quotes
+  bool is_plain = false;  ///< CSV: the quick parser took it
 };
 
 /// A column of the table.
@@ -38,7 +35,6 @@ struct TextColumn {
   std::string name;
   std::shared_ptr<arrow::DataType> type;     ///< type that values are parsed as
   std::optional<UnitStatistics> statistics;  ///< by block
-  bool is_spelled = false;                   ///< JSON lines: NaN or an infinity is among its numbers
 };
 
 /// The result of the first walk.
@@ -112,9 +108,6 @@ class TextSource : public FilesSource {
   std::uint64_t bytes_ = 0;
   mutable std::mutex mutex_;  // over opening and closing files
 };
-
-/// Returns the columns of a file of JSON lines, block by block; nothing where its text must be read whole.
-std::optional<std::vector<JsonColumn>> json_columns_by_blocks(const InputFile& file, const ReadOptions& options);
 
 /// Opens files of CSV as blocks of about `options.block_bytes`. Null where only `read` can tell the columns and their
 /// types, or what is wrong with them. DataError for malformed records, as `read`.

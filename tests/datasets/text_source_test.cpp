@@ -156,6 +156,22 @@ TEST_P(TextBlocks, JsonHasTheRowsOfTheWholeText) {
   expect_as_whole({file}, options);
 }
 
+TEST_P(TextBlocks, BlocksOfNullSayNothingAboutTypes) {
+  std::string text;
+  for (int i = 0; i < 90; ++i) {
+    const bool has_values = i < 30 || i >= 60;
+    text += "{\"day\": " + std::string(has_values ? "\"2024-01-02\"" : "null") +
+            ", \"i\": " + (has_values ? std::to_string(i) : "null") + (i < 60 ? "" : ".5") + ", \"u\": " +
+            (i == 80      ? "18446744073709551615"
+             : has_values ? "7"
+                          : "null") +
+            "}\n";
+  }
+  const auto file = folder_.write("t.jsonl", text);
+  expect_as_whole({file});
+  EXPECT_THAT(schema_of(read({file})), ElementsAre("day:date", "i:float64", "u:uint64"));
+}
+
 TEST_P(TextBlocks, ManyRandomTextsHaveTheTypesOfTheWholeText) {
   std::mt19937_64 random(29);
   const std::vector<std::string> values = {"1",

@@ -13,7 +13,8 @@ CMAKE = os.environ["SKYRANK_CMAKE"]
 PORT = SOURCE / "tools/packages/vcpkg/skyrank"
 # Package of find_package -> port of vcpkg.
 PORTS = {"Eigen3": "eigen3", "yaml-cpp": "yaml-cpp", "TBB": "tbb", "hwy": "highway"}
-TOOL_PORTS = {"fmt": "fmt", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "SkyRankArrow": "arrow"}
+TOOL_PORTS = {"fmt": "fmt", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "simdjson": "simdjson",
+              "SkyRankArrow": "arrow"}
 # The functions of vcpkg that the portfile calls, as far as a build without installing needs them.
 VCPKG = """cmake_minimum_required(VERSION 3.25)
 set(FEATURES papers)

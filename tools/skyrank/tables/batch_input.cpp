@@ -282,6 +282,8 @@ InputTable InputTables::get(const Query& query) {
   Entry& entry = entries_.find(query.from())->second;
   --entry.queries_left;
   if (entry.failure) std::rethrow_exception(entry.failure);
+  InputTable input;
+  const auto start = std::chrono::steady_clock::now();
   try {
     if (entry.table == nullptr) entry.table = &batch_.table(query.from());  // throws
     if (!entry.column_names) entry.column_names = column_names(*entry.table);
@@ -292,8 +294,10 @@ InputTable InputTables::get(const Query& query) {
     throw;
   }
   query::refuse_unsupported(query, entry.column_names->unsupported);
-  InputTable input;
-  if (entry.source == nullptr) input.read_ms = open(entry);
+  if (entry.source == nullptr) {
+    open(entry);
+    input.read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
   input.source = entry.source;
   print_left_out(console_, query, input.source->schema(), entry.told_left_out);
   input.later_queries = entry.queries_left;
@@ -311,11 +315,13 @@ datasets::ColumnNames InputTables::column_names(const TableSpec& source) {
   options.pipes = pipes_;
   options.memory_bytes = memory_to_read();
   options.block_bytes = memory_.limit > 0 ? datasets::text_block_bytes(memory_.limit) : 0;
+  Progress progress(console_, "reading " + source.name);
+  options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
+  options.choose_columns = [&](const std::vector<std::string>& names) { return columns_needed(source.name, names); };
   return datasets::column_names(source, batch_.directory, options);
 }
 
-double InputTables::open(Entry& entry) {
-  const auto start = std::chrono::steady_clock::now();
+void InputTables::open(Entry& entry) {
   try {
     const std::int64_t block_bytes = memory_.limit > 0 ? datasets::text_block_bytes(memory_.limit) : 0;
     entry.source = source_of(*entry.table, entry.column_names->names, block_bytes);
@@ -326,7 +332,6 @@ double InputTables::open(Entry& entry) {
     entry.failure = std::current_exception();
     throw;
   }
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 datasets::LoadOptions InputTables::load_options(const std::string& table,

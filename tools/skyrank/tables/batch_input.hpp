@@ -110,7 +110,7 @@ class InputTables {
     return entries_.find(table)->second.queries;
   }
   datasets::ColumnNames column_names(const TableSpec& source);
-  double open(Entry& entry);  // milliseconds
+  void open(Entry& entry);
   std::shared_ptr<const Source> source_of(const TableSpec& source, const std::vector<std::string>& column_names,
                                           std::int64_t block_bytes);
   std::shared_ptr<const Source> loaded(const TableSpec& source, Entry& entry);

@@ -41,9 +41,10 @@ SKYRANK_EXPORT std::vector<RowId> nondominated_rows(const Points& points);
 /// Returns how far each row is from its neighbours of the same Pareto rank: the sum, over the columns, of the
 /// difference between the next and the previous value, divided by that between the greatest and the least (Deb et al.,
 /// IEEE TEVC 6(2), 2002). Rows that are equal in a column follow each other in the order of rows. The first and the
-/// last row of a column are infinitely far; a column whose values are all equal adds 0 to all.
+/// last row of a column are infinitely far; a column whose values are all equal adds 0 to all. Of infinite values the
+/// difference of equal ones is 0, and the greatest and the least are finite.
 ///
-/// DataError as for `pareto_ranks`, and for NaN and infinite values.
+/// DataError as for `pareto_ranks`, and for NaN.
 SKYRANK_EXPORT std::vector<double> crowding_distances(const Points& points);
 
 /// Returns the `count` rows that survive in NSGA-II, the best first: those of lower Pareto rank, then of larger

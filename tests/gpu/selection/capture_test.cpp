@@ -89,9 +89,10 @@ TEST_F(CaptureOnGpu, SelectionsFromSegmentsAreReplayed) {
   }
 }
 
-// Rows of one part, of several, and by sorting.
+// A warp or a block a row, several blocks a row for few and for many wanted numbers, and a sort.
 TEST_F(CaptureOnGpu, SelectionsFromRowsAreReplayed) {
-  for (const Shape& shape : {Shape{50, 1000, 10}, Shape{1, 100'000, 30}, Shape{2, 5000, 3000}}) {
+  for (const Shape& shape :
+       {Shape{50, 1000, 10}, Shape{1, 100'000, 30}, Shape{1, 200'000, 5000}, Shape{2, 5000, 3000}}) {
     DeviceContext device;
     const Lease lease(device);
     const auto numbers = device.allocate<std::uint32_t>(shape.count * shape.rows);

@@ -205,7 +205,7 @@ TEST_F(SelectRowsOnGpu, FewDistinctNumbers) {
   }
 }
 
-// Rows that are divided into parts, of which some are one longer than others.
+// Rows that several blocks read, one of them at an odd length.
 TEST_F(SelectRowsOnGpu, DividedRows) {
   for (const Type type : {Type::float32, Type::bfloat16, Type::int8, Type::int64}) {
     const Matrix one = random_matrix(type, 1, 70'001, 5);

@@ -205,14 +205,20 @@ TEST_F(SelectRowsOnGpu, FewDistinctNumbers) {
   }
 }
 
-// Rows that several blocks read, one of them at an odd length.
+// Rows of an odd length that several blocks read, and as many that each is divided into parts.
 TEST_F(SelectRowsOnGpu, DividedRows) {
+#ifdef SKYRANK_EMULATED
+  constexpr std::size_t kManyRows = 20;
+#else
+  constexpr std::size_t kManyRows = 300;
+#endif
   for (const Type type : {Type::float32, Type::bfloat16, Type::int8, Type::int64}) {
     const Matrix one = random_matrix(type, 1, 70'001, 5);
     for (const std::size_t k : {1, 32, 1000}) expect_selected(one, {.k = k, .largest = true, .wide = false});
     const Matrix few = random_matrix(type, 3, 40'003, 6, 1000);
     for (const std::size_t k : {1, 300}) expect_selected(few, {.k = k});
   }
+  expect_selected(random_matrix(Type::float32, kManyRows, 33'001, 8, 1000), {.k = 32, .wide = false}, {.gap = 1});
 }
 
 /// The columns 0 to n - 1 as numbers, ascending or descending.

@@ -169,10 +169,20 @@ std::optional<std::vector<Json>> expected_records(const std::string& text) {
       if (!record.is_object()) return std::nullopt;
       records.push_back(std::move(record));
     }
-  } catch (const Json::exception&) {
+  } catch (const Json::parse_error&) {
     return std::nullopt;
   }
   return records;
+}
+
+/// Returns true for a text with a number beyond float64, which is JSON all the same.
+bool has_huge_number(const std::string& text) {
+  try {
+    expected_records(text);
+  } catch (const Json::out_of_range&) {
+    return true;
+  }
+  return false;
 }
 
 void expect_value(const arrow::Scalar& value, const Json& record, const std::string& key) {
@@ -236,7 +246,7 @@ TEST(JsonParts, RefuseWhatAnotherParserRefuses) {
     }
     const std::string error = error_of_parsing(in_memory(text, 1 << 20));
     // What the other parser takes, or refuses for its value.
-    if (error.find("comes twice") != std::string::npos || whole.find("beyond float64") != std::string::npos) continue;
+    if (error.find("comes twice") != std::string::npos || has_huge_number(text)) continue;
     const auto records = expected_records(text);
     ASSERT_EQ(error.empty(), records.has_value()) << error;
     refused += error.empty() ? 0 : 1;

@@ -90,21 +90,21 @@ ColumnarFile InputFile::columnar(BytesRead on_read) const {
 
 JsonText InputFile::json(int threads, ReadMeter* meter) const {
   // Bytes of another machine are read at once.
-  if (is_compressed() || data_->is_remote()) return json_part(text(threads), 1, threads);
-  JsonText text = json_part(nullptr, 1, threads);
+  if (is_compressed() || data_->is_remote()) return json_part(text(threads), {1, 1}, threads);
+  JsonText text = json_part(nullptr, {1, 1}, threads);
   text.file = data_->reader({});
   text.size = static_cast<std::int64_t>(data_->size());
   if (meter != nullptr) text.on_read = [meter](std::uint64_t bytes) { meter->add(bytes); };
   return text;
 }
 
-JsonText InputFile::json_part(std::shared_ptr<arrow::Buffer> bytes, std::int64_t first_line, int threads) const {
+JsonText InputFile::json_part(std::shared_ptr<arrow::Buffer> bytes, TextPlace first, int threads) const {
   const std::int64_t size = bytes == nullptr ? 0 : bytes->size();
   return {.file = bytes == nullptr ? nullptr : open_buffer(std::move(bytes), {}),
           .size = size,
           .name = name_,
           .stop = stop_,
-          .first_line = first_line,
+          .first = first,
           .max_keys = max_columns_,
           .max_record_bytes = std::min(max_text_bytes_, std::int64_t{1} << 30),
           .threads = threads};

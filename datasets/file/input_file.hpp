@@ -54,7 +54,7 @@ class InputFile {
   /// Text of this file as JSON lines, which is read part by part; decompressed as a whole if need be.
   JsonText json(int threads, ReadMeter* meter = nullptr) const;
   /// Some bytes of this file as JSON lines, and the number of their first line.
-  JsonText json_part(std::shared_ptr<arrow::Buffer> bytes, std::int64_t first_line, int threads) const;
+  JsonText json_part(std::shared_ptr<arrow::Buffer> bytes, TextPlace first, int threads) const;
   /// The columns of JSON lines in the whole text; found once in a run. Brings values too if there is a meter for them.
   const JsonLines& json_lines(const ReadOptions& options, ReadMeter* meter) const;
   /// Lets go of the values that were taken along.

@@ -108,7 +108,7 @@ class JsonValues final : public JsonSink {
 class PartParser {
  public:
   PartParser(const JsonText& text, std::vector<JsonTarget> targets, const std::function<void(const JsonPart&)>& take)
-      : text_(text), take_(take), lines_(text.first_line) {
+      : text_(text), take_(take), place_(text.first) {
     set_targets(std::move(targets));
   }
 
@@ -218,8 +218,7 @@ class PartParser {
       const auto target = target_of_key_.find(key);
       return target == target_of_key_.end() ? nullptr : values[target->second].get();
     };
-    JsonScanner scanner(slot.tokens, std::string_view(*part.bytes), text_.name, part.first_line, text_.max_keys,
-                        sink_of);
+    JsonScanner scanner(slot.tokens, std::string_view(*part.bytes), text_.name, part.first, text_.max_keys, sink_of);
     try {
       while (scanner.next()) {
       }
@@ -239,7 +238,7 @@ class PartParser {
   void parse_alone(Slot& slot) const {
     if (slot.is_too_long) return;
     const exec::StopScope heard(query_stop_);
-    slot.part.first_line = slot.part.begin == 0 ? text_.first_line : text_.first_line + 1;
+    slot.part.first = slot.part.begin == 0 ? text_.first : TextPlace{text_.first.line + 1, 1};
     slot.line_breaks = count_lines(std::string_view(*slot.part.bytes));
     slot.is_whole = false;
     try {
@@ -251,14 +250,14 @@ class PartParser {
 
   void add(Slot& slot) {
     JsonPart& part = slot.part;
-    if (slot.is_too_long) refuse_long_record({text_.name, lines_, 0}, text_.max_record_bytes);
+    if (slot.is_too_long) refuse_long_record({text_.name, place_.line, 0}, text_.max_record_bytes);
     if (open_ < 0 && slot.is_whole) {
-      for (JsonKey& key : part.keys) move_lines(key, lines_ - part.first_line);
-      part.first_line = lines_;
+      for (JsonKey& key : part.keys) move_lines(key, place_.line - part.first.line);
+      part.first = place_;
     } else if (!parse_with_open(slot)) {
       return;
     }
-    lines_ += slot.line_breaks;
+    place_ = place_behind(std::string_view(*part.bytes), place_, slot.line_breaks);
     take_(part);
     if (text_.on_read) text_.on_read(static_cast<std::uint64_t>(part.bytes->size()));
   }
@@ -274,12 +273,12 @@ class PartParser {
     if (size < 2 * tried_ && end < text_.size) return false;
     tried_ = size;
     part.begin = open_;
-    part.first_line = lines_;
+    part.first = place_;
     read(slot, open_, size);
     slot.line_breaks = count_lines(std::string_view(*part.bytes));
     if (!parse(slot)) {
       if (slot.whole == 0) {
-        if (2 * size > text_.max_record_bytes) refuse_long_record({text_.name, lines_, 0}, text_.max_record_bytes);
+        if (2 * size > text_.max_record_bytes) refuse_long_record({text_.name, place_.line, 0}, text_.max_record_bytes);
         return false;
       }
       part.bytes = arrow::SliceBuffer(part.bytes, 0, slot.whole);
@@ -297,7 +296,7 @@ class PartParser {
   std::unordered_map<std::string_view, std::size_t> target_of_key_;
   const std::stop_token query_stop_ = exec::current_stop();  // others than the query's thread parse
   std::int64_t next_ = 0;                                    // offset of the next part
-  std::int64_t lines_ = 1;                                   // line of the first byte that `take_` does not have
+  TextPlace place_;                                          // place of the first byte that `take_` does not have
   std::int64_t open_ = -1;                                   // offset of this byte if its part ended within a record
   std::int64_t tried_ = 0;                                   // bytes from there on that were parsed
 };
@@ -319,7 +318,7 @@ TextPlace place_of_value(const JsonText& text, const std::string& key, std::int6
   parse_parts(text, {}, [&](const JsonPart& part) {
     if (record >= rows && record < rows + part.rows) {
       JsonTokens tokens;
-      JsonScanner scanner(tokens, std::string_view(*part.bytes), text.name, part.first_line);
+      JsonScanner scanner(tokens, std::string_view(*part.bytes), text.name, part.first);
       while (scanner.records() <= record - rows && scanner.next()) {
       }
       for (const JsonKey& it : scanner.keys()) {

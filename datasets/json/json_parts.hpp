@@ -23,7 +23,7 @@ struct JsonText {
   std::int64_t size = 0;
   std::string name;                                                ///< name of the file, for messages
   std::stop_token stop = {};                                       ///< CancelledError soon after a stop is requested
-  std::int64_t first_line = 1;                                     ///< number of the first line in the file
+  TextPlace first = {1, 1};                                        ///< place of the first byte in the file
   std::size_t max_keys = std::numeric_limits<std::size_t>::max();  ///< ResourceError where there are more
   std::int64_t max_record_bytes = std::int64_t{1} << 30;           ///< ResourceError where there is a longer record
   int threads = 1;                                                 ///< threads to parse with; 0: all cores
@@ -41,8 +41,8 @@ struct JsonTarget {
 /// Some consecutive records.
 struct JsonPart {
   std::shared_ptr<arrow::Buffer> bytes;  ///< valid while the part is taken
-  std::int64_t begin = 0;                ///< offset of the first byte
-  std::int64_t first_line = 1;
+  std::int64_t begin = 0;                ///< offset of the first byte,
+  TextPlace first = {1, 1};              ///< and its place in the file
   std::int64_t rows = 0;
   std::vector<JsonKey> keys;
   std::vector<std::shared_ptr<arrow::Array>> values;  ///< by target; null where one is of another type

@@ -108,6 +108,13 @@ std::int64_t count_lines(std::string_view text) {
   return lines;
 }
 
+TextPlace place_behind(std::string_view text, TextPlace place, std::int64_t line_breaks) {
+  const std::size_t begin = text.rfind('\n') + 1;  // of the last line; npos + 1 is 0
+  if (line_breaks > 0) place = {place.line + line_breaks, 1};
+  place.column += characters(text.substr(begin));
+  return place;
+}
+
 void refuse_keys(std::size_t max_keys, const Location& place) {
   throw ResourceError(
       "there are more than " + std::to_string(max_keys) +
@@ -134,18 +141,14 @@ void move_lines(JsonKey& key, std::int64_t lines) {
   key.numbers.move_lines(lines);
 }
 
-JsonScanner::JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, std::int64_t first_line,
+JsonScanner::JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, TextPlace first,
                          std::size_t max_keys, JsonSinkOf sink_of)
-    : text_(text),
-      name_(name),
-      found_(tokens),
-      max_keys_(max_keys),
-      sink_of_(std::move(sink_of)),
-      first_line_(first_line) {
-  if (first_line == 1 && text_.starts_with("\xEF\xBB\xBF")) mark_ = 3;
+    : text_(text), name_(name), found_(tokens), max_keys_(max_keys), sink_of_(std::move(sink_of)), first_(first) {
+  const bool begins_file = first.line == 1 && first.column == 1;
+  if (begins_file && text_.starts_with("\xEF\xBB\xBF")) mark_ = 3;
   text_.remove_prefix(mark_);
-  counted_ = {first_line, 1};
-  if (first_line == 1 && (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF"))) {
+  counted_ = first;
+  if (begins_file && (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF"))) {
     throw DataError("the file is UTF-16; convert it to UTF-8", {name_, 0, 0});
   }
   end_ = found_.find(text_) ? text_.size() : end_of_tokens();
@@ -181,13 +184,11 @@ std::size_t JsonScanner::end_of_tokens() {
 // Goes on from the place that it was asked for last, so that a long text costs one walk for all its values.
 TextPlace JsonScanner::place_of(std::size_t offset) {
   if (offset < counted_end_) {
-    counted_ = {first_line_, 1};
+    counted_ = first_;
     counted_end_ = 0;
   }
   const std::string_view passed = text_.substr(counted_end_, offset - counted_end_);
-  const std::size_t begin = passed.rfind('\n') + 1;  // of the last line; npos + 1 is 0
-  if (begin > 0) counted_ = {counted_.line + count_lines(passed), 1};
-  counted_.column += characters(passed.substr(begin));
+  counted_ = place_behind(passed, counted_, count_lines(passed));
   counted_end_ = offset;
   return counted_;
 }

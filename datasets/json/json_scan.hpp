@@ -37,6 +37,9 @@ class JsonSink {
 /// Returns the number of line breaks.
 std::int64_t count_lines(std::string_view text);
 
+/// Returns the place behind a text that begins at `place` and has so many line breaks.
+TextPlace place_behind(std::string_view text, TextPlace place, std::int64_t line_breaks);
+
 /// The values that one key has in all records.
 struct JsonKey {
   std::string name;
@@ -68,9 +71,9 @@ using JsonSinkOf = std::function<JsonSink*(const std::string& key)>;
 /// everything, and hands on the values that somebody needs.
 class JsonScanner {
  public:
-  /// `name` stands for the text in messages, and `first_line` is the number of its first line. ResourceError where
+  /// `name` stands for the text in messages, and `first` is the place where it begins. ResourceError where
   /// there are more than `max_keys` keys. DataError where the text is not UTF-8. `tokens` takes the tokens of the text.
-  JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, std::int64_t first_line = 1,
+  JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, TextPlace first = {1, 1},
               std::size_t max_keys = std::numeric_limits<std::size_t>::max(), JsonSinkOf sink_of = {});
 
   /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
@@ -124,7 +127,7 @@ class JsonScanner {
   JsonSinkOf sink_of_;
   std::unordered_map<std::string, std::size_t> index_of_key_;
   std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
-  std::int64_t first_line_ = 1;
+  TextPlace first_;
   TextPlace counted_;  // place of the offset below
   std::size_t counted_end_ = 0;
 };

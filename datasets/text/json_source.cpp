@@ -42,7 +42,8 @@ class JsonSource final : public TextSource {
       reading.texts.insert(wanted.name);
     }
     const JsonText records =
-        file(text.block.file).json_part(text.bytes, text.block.first_line, threads ? options().threads : 1);
+        file(text.block.file)
+            .json_part(text.bytes, {text.block.first_line, text.block.first_column}, threads ? options().threads : 1);
     const TablePtr table = json_table(records, lines, names, reading);
     arrow::FieldVector fields;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> values;
@@ -166,8 +167,12 @@ class JsonBlocks {
   }
 
   void add_block(std::size_t f, const JsonPart& part, JsonValuesByName values) {
-    table_.blocks.push_back(
-        {.file = f, .begin = part.begin, .size = part.bytes->size(), .first_line = part.first_line, .rows = part.rows});
+    table_.blocks.push_back({.file = f,
+                             .begin = part.begin,
+                             .size = part.bytes->size(),
+                             .first_line = part.first.line,
+                             .first_column = part.first.column,
+                             .rows = part.rows});
     JsonLines lines;
     lines.rows = part.rows;
     std::vector<std::string> parsed;
@@ -184,7 +189,7 @@ class JsonBlocks {
       const bool is_readable = is_stated(key.name) || (column.type != nullptr && column.problem.empty());
       if (is_readable && is_wanted(key.name)) parsed.push_back(key.name);
     }
-    const JsonText text = files_[f].json_part(part.bytes, part.first_line, options_.threads);
+    const JsonText text = files_[f].json_part(part.bytes, part.first, options_.threads);
     const TablePtr table =
         json_table(text, lines, parsed, {.types = options_.types, .is_part = true, .values = std::move(values)});
     for (std::size_t i = 0; i < parsed.size(); ++i) {

@@ -22,10 +22,11 @@ namespace skyrank::datasets {
 
 /// Some consecutive records of a file.
 struct TextBlock {
-  std::size_t file = 0;         ///< place of the file among those of the table
-  std::int64_t begin = 0;       ///< offset of the first byte
-  std::int64_t size = 0;        ///< bytes
-  std::int64_t first_line = 1;  ///< number of the line at `begin`
+  std::size_t file = 0;           ///< place of the file among those of the table
+  std::int64_t begin = 0;         ///< offset of the first byte
+  std::int64_t size = 0;          ///< bytes
+  std::int64_t first_line = 1;    ///< number of the line at `begin`,
+  std::int64_t first_column = 1;  ///< and the place in it, which is not 1 where a JSON record begins within a line
   std::int64_t rows = 0;
   bool is_plain = false;  ///< CSV: the quick parser took it
 };

@@ -351,6 +351,7 @@ TEST(JsonParts, TheFirstMistakeIsReported) {
       {"{\"a\": [1\"x\"]}", "t:1:9: the object is not valid JSON"},
       {"{\"a\": [1}}", "t:1:9: the object is not valid JSON"},
       {"{\"a\": [NaN, -Infinity, Infinite]}", "t:1:24: the object is not valid JSON"},
+      {"{\"a\":\n1} {\"b\": \"\u00e9\"} {\"a\" 2}\n", "t:2:20: expected ':' after the key 'a'"},
       {"{\"a\": [1, {\"b\": 2", "t:1:18: the last object is cut short"},
       {"{\\\"a\": 1}", "t:1:2: expected a key in quotes"},
       {std::string("{\"a\": 1}\n\0", 10), "t:2:1: expected a JSON object, such as {\"a\": 1}, on each line"},

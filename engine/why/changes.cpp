@@ -2,7 +2,6 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,7 +118,9 @@ Table with_column(const Table& table, Column column) {
 /// Finds the least change of one term.
 class ChangeSearch {
  public:
-  ChangeSearch(const RowQuestion& question, const ChangingTerm& term) : question_(question), term_(term) {}
+  /// `passing` are the rows that pass the filter, whose values the query compares.
+  ChangeSearch(const RowQuestion& question, const ChangingTerm& term, const Vector<RowId>& passing)
+      : question_(question), term_(term), passing_(passing) {}
 
   /// Returns what has to hold; empty where nothing lets the row in.
   std::string find() const {
@@ -150,10 +151,12 @@ class ChangeSearch {
     std::optional<Code> own = code_of(column().value(question_.row));
     std::vector<Code> values;
     const bool ranked = term_.low || term_.high;
-    for (std::int64_t i = 0; ranked && i < column().size(); ++i) {
+    for (std::int64_t i = 0; ranked && i < std::ssize(passing_); ++i) {
       check_at(i, current_stop());
-      if (const std::optional<Code> code = code_of(column().value(i))) values.push_back(*code);
+      const RowId row = passing_[static_cast<std::size_t>(i)];
+      if (const std::optional<Code> code = code_of(column().value(row))) values.push_back(*code);
     }
+    if (own) values.push_back(*own);
     if (allowed.low > range.lowest) values.push_back(allowed.low);
     if (allowed.high < range.highest) values.push_back(allowed.high);
     if (term_.high) {  // lower is better from here on
@@ -213,12 +216,14 @@ class ChangeSearch {
 
   const RowQuestion& question_;
   const ChangingTerm& term_;
+  const Vector<RowId>& passing_;
 };
 
 /// The terms and conditions of a query that may change, and their changes.
 class Changes {
  public:
-  explicit Changes(const RowQuestion& question) : question_(question), failed_(failed_conditions(question)) {}
+  explicit Changes(const RowQuestion& question)
+      : question_(question), passing_(rows_passing(question)), failed_(failed_conditions(question)) {}
 
   std::vector<WhyChange> find() {
     if (question_.query.preference) {
@@ -340,15 +345,11 @@ class Changes {
       if (mentions(condition, term.text)) unknown = term.text + " is also in the condition " + condition.text;
     }
     if (!unknown.empty()) return {expression.text, "", unknown};
-    Vector<RowId> rows(static_cast<std::size_t>(question_.table.num_rows()));
-    std::iota(rows.begin(), rows.end(), RowId{0});
-    if (question_.query.condition) {
-      rows = filter(*question_.query.condition, question_.table, {question_.table.num_rows()});
-      if (!std::ranges::binary_search(rows, question_.row)) return {expression.text, "", ""};  // `where` drops it
-    }
-    const Column values = evaluate_all(expression, question_.table, {std::ssize(rows), rows.data()}, "changed");
+    if (!std::ranges::binary_search(passing_, question_.row)) return {expression.text, "", ""};  // `where` drops it
+    const Rows rows{std::ssize(passing_), passing_.data()};
+    const Column values = evaluate_all(expression, question_.table, rows, "changed");
     std::vector<RowId> places(static_cast<std::size_t>(question_.table.num_rows()), -1);
-    for (std::size_t i = 0; i < rows.size(); ++i) places[static_cast<std::size_t>(rows[i])] = static_cast<RowId>(i);
+    for (std::int64_t i = 0; i < rows.n; ++i) places[static_cast<std::size_t>(rows[i])] = i;
     term.table = with_column(question_.table, gather(values, places, "changed"));
     term.column = term.table.num_columns() - 1;
     const BoundExpression by = column_expression(term.table, term.column, expression);
@@ -369,7 +370,7 @@ class Changes {
     }
     if (!change.unknown.empty()) return change;
     try {
-      change.change = ChangeSearch(question_, term).find();
+      change.change = ChangeSearch(question_, term, passing_).find();
     } catch (const DataError& error) {
       change.unknown = "the query fails with another value: " + error.message();
     }
@@ -406,6 +407,7 @@ class Changes {
   }
 
   const RowQuestion& question_;
+  Vector<RowId> passing_;
   std::vector<std::size_t> failed_;
   std::vector<WhyChange> changes_;
 };

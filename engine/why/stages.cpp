@@ -113,15 +113,17 @@ std::vector<std::size_t> failed_conditions(const RowQuestion& question) {
   return failed;
 }
 
+Vector<RowId> rows_passing(const RowQuestion& question) {
+  const Rows all{question.table.num_rows()};
+  if (question.query.condition) return filter(*question.query.condition, question.table, all);
+  Vector<RowId> rows(static_cast<std::size_t>(all.n));
+  std::iota(rows.begin(), rows.end(), RowId{0});
+  return rows;
+}
+
 Vector<RowId> rows_beside(const RowQuestion& question) {
   const BoundQuery& query = question.query;
-  const Rows all{question.table.num_rows()};
-  Vector<RowId> passed(static_cast<std::size_t>(all.n));
-  if (query.condition) {
-    passed = filter(*query.condition, question.table, all);
-  } else {
-    std::iota(passed.begin(), passed.end(), RowId{0});
-  }
+  const Vector<RowId> passed = rows_passing(question);
   const Rows rows{std::ssize(passed), passed.data()};
   Vector<RowId> kept =
       apply_missing_rules(value_expressions(query), question.table, rows, query.nan_rule, query.null_rule);

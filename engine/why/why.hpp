@@ -57,6 +57,9 @@ void find_changes(const RowQuestion& question, WhyNot& why);
 /// Returns the terms of a preference, in the order of its text.
 std::vector<const query::BoundPreference*> terms_of(const query::BoundPreference& preference);
 
+/// Returns the rows that pass the filter, ascending.
+Vector<RowId> rows_passing(const RowQuestion& question);
+
 /// Returns the rows that reach the preference in the row's partition, ascending.
 Vector<RowId> rows_beside(const RowQuestion& question);
 

@@ -111,6 +111,11 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// Returns a term that prefers high or low values by the inverse of the other direction.
+Preference inverted(const std::string& column, bool prefers_high) {
+  return inverse(prefers_high ? low(Expression::column(column)) : high(Expression::column(column)));
+}
+
 WhyCase random_why_case(std::uint64_t seed) {
   Random random(seed);
   WhyCase made;
@@ -134,6 +139,7 @@ WhyCase random_why_case(std::uint64_t seed) {
   std::vector<std::pair<std::string, bool>> directions;  // one for each column, so that changes are determined
   for (const char* name : {"i", "k", "f", "x"}) directions.emplace_back(name, random.one_in(2));
   const auto term = [&](std::size_t c) {
+    if (random.one_in(6)) return inverted(directions[c].first, directions[c].second);
     return directions[c].second ? high(Expression::column(directions[c].first))
                                 : low(Expression::column(directions[c].first));
   };
@@ -144,7 +150,7 @@ WhyCase random_why_case(std::uint64_t seed) {
   if (shape == 3 || random.one_in(2)) {
     std::vector<RankTerm> ranking;
     for (const std::size_t c : {static_cast<std::size_t>(random.below(4)), static_cast<std::size_t>(random.below(4))}) {
-      ranking.emplace_back(term(c));
+      ranking.emplace_back(Expression::column(directions[c].first), directions[c].second);
     }
     made.query.rank_by(std::move(ranking));
   }
@@ -157,7 +163,7 @@ WhyCase random_why_case(std::uint64_t seed) {
     if (random.one_in(8)) made.query.offset(1);
   }
   if (random.one_in(3)) made.query.partition_by({"p"});
-  if (random.one_in(3)) made.query.nulls(Missing::exclude);
+  if (random.one_in(2)) made.query.nulls(random.one_in(2) ? Missing::exclude : Missing::best);
   if (random.one_in(3)) made.query.nan(Missing::exclude);
   for (int count = random.below(3); count > 0; --count) {
     const std::string name = made.names[static_cast<std::size_t>(random.below(4))];
@@ -240,7 +246,8 @@ bool dominates(const WhyCase& one, RowId a, RowId b) {
   for (Cells& cells : two.cells) {
     cells = {cells[static_cast<std::size_t>(a)], cells[static_cast<std::size_t>(b)]};
   }
-  const Query query = Query::from("t").prefer(*one.query.prefer());
+  const Missing nulls = one.query.nulls() == Missing::best ? Missing::best : Missing::worst;
+  const Query query = Query::from("t").prefer(*one.query.prefer()).nulls(nulls);
   return two.rows(query, two.table()) == std::vector<RowId>{0};
 }
 
@@ -299,6 +306,13 @@ int expect_least(const WhyCase& one, RowId row, const WhyChange& change) {
   return entered;
 }
 
+/// Returns true if a change is not determined as the row has NULL where that is the best value.
+bool is_best(const WhyCase& one, RowId row, const WhyChange& change) {
+  const auto c = static_cast<std::size_t>(std::ranges::find(one.names, change.term) - one.names.begin());
+  return change.unknown == "NULL is the best value" && one.query.nulls() == Missing::best &&
+         !one.cells[c][static_cast<std::size_t>(row)];
+}
+
 class WhyRandom : public ::testing::TestWithParam<int> {};
 
 TEST_P(WhyRandom, EqualsBruteForce) {
@@ -322,7 +336,7 @@ TEST_P(WhyRandom, EqualsBruteForce) {
       }
       EXPECT_EQ(why.changes.empty(), why.stage == WhyStage::in_answer);
       for (const WhyChange& change : why.changes) {
-        EXPECT_TRUE(!one.monotone || change.unknown.empty()) << change.unknown;
+        EXPECT_TRUE(!one.monotone || change.unknown.empty() || is_best(one, row, change)) << change.unknown;
         if (!change.unknown.empty()) continue;
         const int entered = expect_least(one, row, change);
         EXPECT_EQ(entered > 0, !change.change.empty());
@@ -464,6 +478,75 @@ TEST(Why, IsExactForAllTypes) {
   EXPECT_EQ(change(Column::own("c", std::vector<Date>{{1}, {9}}), false), "c < date '1970-01-02'");
   EXPECT_EQ(change(Column::own("c", {false, true}), false), "");
   EXPECT_EQ(change(Column::own("c", {true, false}), true), "");
+}
+
+/// A condition bounds how good a value may be: the other row has the best one that fulfils it, and a higher row id.
+TEST(Why, FindsTheEndsOfConditionsForAllTypes) {
+  const auto change = [](Column column, const std::string& condition) {
+    const Table table({std::move(column)});
+    const Query query = Query::from("t").where(Expression(condition)).rank_by({low("c")}).limit(1);
+    const WhyNot why = Engine().why(query, table, 0);
+    EXPECT_EQ(why.stage, WhyStage::where);
+    return why.changes.front().change + why.changes.front().unknown;
+  };
+  const auto expect = [&](const Column& column, const std::string& condition) {
+    EXPECT_EQ(change(column, condition), condition);
+  };
+  expect(Column::own("c", std::vector<std::int32_t>{1, 3}), "c >= 2.5");
+  expect(Column::own("c", std::vector<std::int32_t>{1, 3}), "c > 2.0");
+  expect(Column::own("c", std::vector<std::int32_t>{-4, -2}), "c >= -2.5");
+  expect(Column::own("c", std::vector<std::int32_t>{1, 3}), "3 = c");
+  expect(Column::own("c", std::vector<std::int32_t>{1, 3}), "c between 3 and 9");
+  expect(Column::own("c", std::vector<float>{0.05F, 0.1F}), "c >= 0.1");
+  expect(Column::own("c", std::vector<float>{0.05F, 0.1F}), "c > 0.1");
+  expect(Column::own("c", std::vector<float>{0.5F, std::nextafter(1.0F, 2.0F)}), "c > 1");
+  expect(Column::own("c", std::vector<double>{0.05, 0.1}), "c >= 0.1");
+  expect(Column::own("c", std::vector<double>{0.05, std::nextafter(0.1, 1.0)}), "c > 0.1");
+  expect(Column::own_as("c", DataType::decimal(5, 2), std::vector<std::int64_t>{100, 126}), "c > 1.25");
+  expect(Column::own_as("c", DataType::decimal(5, 2), std::vector<std::int64_t>{100, 126}), "c >= 1.255");
+  expect(Column::own("c", std::vector<Date>{{1}, {3}}), "c > date '1970-01-03'");
+  expect(Column::own_as("c", Type::timestamp, std::vector<std::int64_t>{1, 6}), "c > timestamp '1970-01-01 00:00:05'");
+  EXPECT_EQ(change(Column::own("c", std::vector<std::int32_t>{1, 4}), "c >= 2.5"), "c >= 2.5");
+  EXPECT_EQ(change(Column::own("c", std::vector<std::int32_t>{1, 2, 3}), "c >= 2 and c < 2"), "");
+}
+
+/// An expression changes as a column would that has its values.
+TEST(Why, TreatsExpressionsAsColumnsOfTheirValues) {
+  Random random(17);
+  int changes = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::optional<std::int64_t>> a;
+    std::vector<std::optional<std::int64_t>> b;
+    std::vector<std::optional<std::int64_t>> total;
+    std::vector<std::optional<double>> f;
+    for (int i = 0; i < 9; ++i) {
+      a.push_back(random.one_in(9) ? std::nullopt : std::optional<std::int64_t>(random.below(6)));
+      b.push_back(random.below(6));
+      total.push_back(a.back() ? std::optional(*a.back() + *b.back()) : std::nullopt);
+      f.push_back(random.one_in(9) ? std::nullopt : std::optional(random.below(8) / 2.0));
+    }
+    const Table table({ints("a", a), ints("b", b), ints("total", total), floats("f", f)});
+    const bool lower = random.one_in(2);
+    const std::int64_t limit = random.below(4);
+    const auto asked = [&](const std::string& term) {
+      Query query = Query::from("t").where("f > 0.5").prefer({lower ? low(term) : high(term), low("f")});
+      return query.rank_by({lower ? low(term) : high(term)}).limit(limit);
+    };
+    for (RowId row = 0; row < 9; ++row) {
+      const WhyNot sum = Engine({.threads = 1}).why(asked("a + b"), table, row);
+      const WhyNot column = Engine({.threads = 1}).why(asked("total"), table, row);
+      EXPECT_EQ(sum.stage, column.stage);
+      EXPECT_EQ(sum.num_dominators, column.num_dominators);
+      ASSERT_EQ(sum.changes.size(), column.changes.size());
+      for (std::size_t i = 0; i < sum.changes.size(); ++i) {
+        std::string expected = column.changes[i].change;
+        if (expected.starts_with("total")) expected.replace(0, 5, "a + b");
+        EXPECT_EQ(sum.changes[i].change, expected);
+        changes += expected.starts_with("a + b") ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(changes, 100);
 }
 
 }  // namespace

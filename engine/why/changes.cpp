@@ -65,7 +65,7 @@ std::optional<std::vector<ColumnComparison>> comparisons_of(const BoundExpressio
     return std::vector<ColumnComparison>{{Op::greater_equal, root.children[1]->value},
                                          {Op::less_equal, root.children[2]->value}};
   }
-  if (!query::is_comparison(root.op)) return std::nullopt;
+  if (!query::is_comparison(root.op) || root.op == Op::not_equal) return std::nullopt;
   if (is_column(*root.children[0], column) && literal(1)) {
     return std::vector<ColumnComparison>{{root.op, root.children[1]->value}};
   }
@@ -258,12 +258,39 @@ class Changes {
       set.add(condition);
       return set.ascending();
     }();
-    if (columns.size() == 1 && comparisons_of(condition, columns.front())) {
+    if (columns.size() == 1 && comparisons_of(condition, columns.front()) &&
+        unknown_cells(question_.table.column(columns.front())).empty()) {
       const std::string name = Expression::column(question_.table.column(columns.front()).name()).text();
       if (!has(name)) changes_.push_back(change_of_column(name, columns.front()));
       return;
     }
-    if (!has(condition.text)) changes_.push_back(change_of_condition(condition));
+    if (has(condition.text)) return;
+    for (const int column : columns) {
+      if (const std::string other = other_use(condition, column); !other.empty()) {
+        const std::string name = question_.table.column(column).name();
+        changes_.push_back({condition.text, "", name + " is also in " + other});
+        return;
+      }
+    }
+    changes_.push_back(change_of_condition(condition));
+  }
+
+  /// Returns the part of the query that reads a column besides a condition; empty where there is none.
+  std::string other_use(const BoundExpression& condition, int column) const {
+    const BoundQuery& query = question_.query;
+    if (query.preference) {
+      for (const BoundPreference* term : terms_of(*query.preference)) {
+        if (reads(term->expression, column)) return "the term " + term->expression.text;
+      }
+    }
+    for (const query::BoundRankTerm& term : query.ranking) {
+      if (reads(term.expression, column)) return "the term " + term.expression.text;
+    }
+    for (const BoundExpression& other : question_.conditions) {
+      if (other.text != condition.text && reads(other, column)) return "the condition " + other.text;
+    }
+    const bool is_key = std::ranges::find(query.partition_columns, column) != query.partition_columns.end();
+    return is_key ? "the keys of the partitions" : "";
   }
 
   /// Returns why nothing about ranked terms can be told; empty where it can.
@@ -379,7 +406,9 @@ class Changes {
 
   /// Answers for a condition as if it were true for this row.
   WhyChange change_of_condition(const BoundExpression& condition) const {
-    if (failed_.size() > 1) return {condition.text, "", ""};
+    query::ColumnSet columns;
+    columns.add(condition);
+    if (failed_.size() > 1 || columns.ascending().empty()) return {condition.text, "", ""};
     std::vector<bool> is_row(static_cast<std::size_t>(question_.table.num_rows()));
     is_row[static_cast<std::size_t>(question_.row)] = true;
     const Table table = with_column(question_.table, Column::own("changed", is_row));

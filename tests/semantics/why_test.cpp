@@ -415,6 +415,18 @@ TEST(Why, TellsWhatALongerConditionWouldDo) {
   const WhyNot why = Engine().why(query, hotels(), 2);
   EXPECT_EQ(why.changes.back().change, "name like 'A%' or rooms = 0");
   EXPECT_EQ(why.changes.front().change, "");
+  const auto last = [](const std::string& condition) {
+    return Engine()
+        .why(Query::from("t").where(Expression(condition)).rank_by({low("price")}), hotels(), 2)
+        .changes.back();
+  };
+  EXPECT_EQ(last("name = 'Drake'"), (WhyChange{"name = 'Drake'", "name = 'Drake'", ""}));
+  EXPECT_EQ(last("1 = 2"), (WhyChange{"1 = 2", "", ""}));
+  EXPECT_EQ(last("rooms != 5"), (WhyChange{"rooms != 5", "rooms != 5", ""}));
+  EXPECT_EQ(last("name = 'Drake' and rooms != 5"), (WhyChange{"rooms != 5", "", ""}));
+  // The row would rank elsewhere, too, or fail another condition.
+  EXPECT_EQ(last("price * 2 < 300").unknown, "price is also in the term price");
+  EXPECT_EQ(last("rooms != 5 and rooms < 9").unknown, "rooms is also in the condition rooms < 9");
 }
 
 TEST(Why, SaysWhatItDoesNotDetermine) {

@@ -19,6 +19,7 @@
 #include "engine/plan/devices.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
+#include "engine/why/why.hpp"
 
 // The path of a query is: bind, plan, run.
 //   Query -> bind -> BoundQuery -> plan_query -> QueryPlan -> run_plan -> Result
@@ -113,6 +114,20 @@ PlanNode Engine::explain(const Query& query, const Source& source, const RunOpti
   if (const auto named = query::with_written_names(query, source.schema())) return explain(*named, source, options);
   return with_source(*state_, query, source, options, [](const auto& context, const auto& plan, const auto& input) {
     return exec::explain_plan(context, plan, input);
+  });
+}
+
+WhyNot Engine::why(const Query& query, const Table& table, RowId row, const RunOptions& options) const {
+  if (const auto named = query::with_written_names(query, table)) return why(*named, table, row, options);
+  return exec::with_context(*state_, query, options,
+                            [&](const exec::QueryContext& context) { return exec::why(context, query, table, row); });
+}
+
+WhyNot Engine::why(const Query& query, const Source& source, RowId row, const RunOptions& options) const {
+  if (const auto table = source.table()) return why(query, *table, row, options);
+  if (const auto named = query::with_written_names(query, source.schema())) return why(*named, source, row, options);
+  return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
+    return exec::why(context, query, exec::read_whole(query, exec::CheckedSource(source)), row);
   });
 }
 

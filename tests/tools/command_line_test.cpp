@@ -123,7 +123,7 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 TEST_F(CommandLine, OffersTheNearestName) {
   expect_mistake(
       {"rnu", batch_},
-      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, sql, show, describe, generate, "
+      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, sql, show, describe, generate, "
       "algorithms, bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
@@ -524,6 +524,27 @@ TEST_F(CommandLine, NamesTheColumnsThatItLeavesOutOnceATable) {
   const Outcome check = run_skyrank({"check", batch});
   EXPECT_EQ(check.status, 0);
   EXPECT_EQ(check.err, nested);
+}
+
+TEST_F(CommandLine, TellsWhyARowIsNotInTheAnswer) {
+  const std::string batch = std::string(SKYRANK_SOURCE_DIR) + "/datasets/examples/hotels.yaml";
+  const Json reason = Json::parse(run_skyrank({"why", batch, "top-rated", "5", "--json"}).out);
+  EXPECT_EQ(reason["stage"], "limit");
+  EXPECT_EQ(reason["place"], 64);
+  EXPECT_EQ(reason["last_row"], 82);
+  EXPECT_EQ(reason["changes"], Json::parse(R"([{"term": "rating", "change": "rating >= 9.1"}])"));
+  const Outcome text = run_skyrank({"why", batch, "top-rated", "5"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_EQ(text.out, reason["text"].get<std::string>());
+  const Json dominated = Json::parse(run_skyrank({"why", batch, "good-deals", "2", "--json"}).out);
+  EXPECT_EQ(dominated["num_dominators"], 4);
+  EXPECT_EQ(dominated["dominators"].size(), 4U);
+  EXPECT_EQ(run_skyrank({"why", batch, "top-rated", "6"}).out, "Row 6 is in the answer, at place 3.\n");
+
+  EXPECT_THAT(run_skyrank({"why", batch, "top-rated", "96"}).err, HasSubstr("there is no row 96"));
+  EXPECT_THAT(run_skyrank({"why", batch, "cities", "0"}).err, HasSubstr("'why' does not support 'group_by' yet"));
+  EXPECT_THAT(run_skyrank({"why", batch, "top"}).err, HasSubstr("ROW is required"));
+  EXPECT_EQ(run_skyrank({"why", batch, "topp", "0"}).status, 2);
 }
 
 TEST_F(CommandLine, ExplainsWithoutRunning) {

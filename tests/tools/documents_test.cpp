@@ -145,6 +145,11 @@ TEST(Documents, ShowWhatExplainSays) {
   EXPECT_EQ(masked(lines_of(outcome.out)), masked(explained()));
 }
 
+TEST(Documents, ShowWhyARowIsNotInTheAnswer) {
+  const Outcome outcome = run_in_clone({"why", "datasets/examples/hotels.yaml", "good-deals", "2"});
+  EXPECT_EQ(lines_of(outcome.out), block(lines_of(outcome.out).front()));
+}
+
 TEST(Documents, ShowWhatAMistakeInABatchIsAnsweredWith) {
   const std::vector<std::string> shown =
       block("skyrank: batch.yaml:7:12: there is no column 'pric'; did you mean 'price'?");

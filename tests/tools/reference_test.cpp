@@ -46,7 +46,7 @@ std::set<std::pair<std::string, std::string>> options_in_helps() {
       if (it->str(2) != "--list" && it->str(2) != "--rules") result.emplace(command, it->str(2));
     }
   };
-  for (const std::string command : {"run", "check", "explain", "sql", "show", "generate", "algorithms", "bench",
+  for (const std::string command : {"run", "check", "explain", "why", "sql", "show", "generate", "algorithms", "bench",
                                     "calibrate", "completion", "man"}) {
     add(command, printed({command, "--help"}));
   }

@@ -61,6 +61,10 @@ ALLOWED = {
         *ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/device", "engine/keys",
         "engine/plan", "engine/operators", "engine/plan/rules", "engine/executor", "planner",
     ],
+    "engine/why": [
+        *ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/device", "engine/keys",
+        "engine/plan", "engine/operators", "engine/plan/rules", "engine/executor", "planner",
+    ],
     "engine/examples": ["engine/include"],
     "engine/python": ["engine/include", "engine", "datasets"],
     "datasets": ["engine/include", "engine"],

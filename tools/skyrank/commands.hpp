@@ -72,6 +72,15 @@ struct ExplainArguments {
   bool json = false;
 };
 
+struct WhyArguments {
+  BatchArguments batch;  ///< all but the query
+  std::string query;
+  std::int64_t row = 0;  ///< 0-based position in the query's table
+  int threads = 0;
+  std::size_t memory_bytes = 0;
+  bool json = false;
+};
+
 struct SqlArguments {
   std::string statement;
   std::string delimiter;    ///< separator of the fields of CSV; empty: the one of their format
@@ -140,6 +149,7 @@ struct CompletionArguments {
 int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
+int why(const WhyArguments& arguments, Console& console, Signals& signals);
 int sql(const SqlArguments& arguments, Console& console, Signals& signals);
 int show(const ShowArguments& arguments, Console& console);
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals);

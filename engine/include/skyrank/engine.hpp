@@ -16,6 +16,7 @@
 #include <skyrank/registry.hpp>
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
+#include <skyrank/why.hpp>
 
 namespace skyrank {
 inline namespace v0 {
@@ -156,6 +157,15 @@ class SKYRANK_EXPORT Engine {
   /// Returns the plan of a query over a source without running it. Reads the columns that decide which rows are in the
   /// answer, of one unit where units are answered one by one. Throws what `run` throws.
   PlanNode explain(const Query& query, const Source& source, const RunOptions& options = {}) const;
+
+  /// Returns why a row is not in the answer of a query: the first stage that it does not pass, the rows that dominate
+  /// it, and the least change of each term that would let it in (engine/docs/meaning.md). It runs the query some dozens
+  /// of times on the CPU. Throws what `run` throws, and BindError for a row that the table lacks, for `group_by`,
+  /// partitions by expressions, `nan: best`, `ties: any`, and for columns that are on a GPU alone.
+  WhyNot why(const Query& query, const Table& table, RowId row, const RunOptions& options = {}) const;
+
+  /// The same for a source, of which the columns that the query reads are read as a whole.
+  WhyNot why(const Query& query, const Source& source, RowId row, const RunOptions& options = {}) const;
 
   /// The former name of PinTime.
   using Pin [[deprecated("use PinTime")]] = PinTime;

@@ -24,6 +24,7 @@
 #include <skyrank/types.hpp>
 #include <skyrank/version.hpp>
 #include <skyrank/warnings.hpp>
+#include <skyrank/why.hpp>
 
 /// Skyline and top-k queries over tables.
 namespace skyrank {

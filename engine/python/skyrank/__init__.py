@@ -24,7 +24,7 @@ from ._errors import (
     ResourceError,
     TimeoutError,
 )
-from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k
+from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k, why
 from ._indicators import (
     crowding,
     epsilon_additive,
@@ -58,6 +58,7 @@ from ._preferences import (
 from ._query import Query
 from ._result import Result
 from ._select import Selected, select_k
+from ._why import Why, WhyChange, WhyDominator
 
 __version__ = _core.version()
 
@@ -81,6 +82,9 @@ __all__ = [
     "SkyRankWarning",
     "Table",
     "TimeoutError",
+    "Why",
+    "WhyChange",
+    "WhyDominator",
     "around",
     "avg",
     "between",
@@ -117,4 +121,5 @@ __all__ = [
     "sum",
     "top_k",
     "where",
+    "why",
 ]

@@ -16,6 +16,7 @@ from ._input import exported, files_module, on_main_thread, open_source, to_data
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of
+from ._why import Why, row_id
 
 if TYPE_CHECKING:
     import datetime
@@ -323,6 +324,11 @@ class Engine:
         expected and at high: where more rows come than expected.
         """
         return self._core.explain(core_of(query), *_opened(data, timeout), candidates)
+
+    def why(self, query: Query, data: Any, row: int, *, timeout: float | datetime.timedelta | None = None) -> Why:
+        """Tells why a row is not in the answer of a query, and what would let it in; see `skyrank.why`."""
+        core, call = _opened(data, timeout)
+        return Why._of(self._core.why(core_of(query), core, row_id(row), call))
 
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""

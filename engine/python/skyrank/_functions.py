@@ -15,6 +15,7 @@ from ._preferences import Text, high, low, preferences, ranking
 from ._query import Keys, Query
 from ._result import Result
 from ._values import as_list, without_surrogates
+from ._why import Why
 
 if TYPE_CHECKING:
     import datetime
@@ -282,6 +283,28 @@ def explain(data: Any, question: Query, *, candidates: bool = False) -> str:
     With `candidates` it also shows what each choice by price was made from; see `Engine.explain`.
     """
     return default_engine().explain(question, data, candidates=candidates)
+
+
+def why(data: Any, row: int, question: Query, *, timeout: float | datetime.timedelta | None = None) -> Why:
+    """Tells why a row of `data` is not in the answer of a query, and what would let it in.
+
+    >>> hotels = {"price": [120, 80, 130], "rating": [4.5, 3.9, 4.5]}
+    >>> reason = why(hotels, 2, Query().prefer([low("price"), high("rating")]))
+    >>> reason.stage, reason.num_dominators, reason.changes[0].change
+    ('dominated', 1, 'price <= 120')
+
+    Args:
+        data: A table, or what `query` takes; files are read as a whole.
+        row: Position of the row in the data, from 0.
+        question: The query.
+        timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError.
+
+    Raises:
+        BindError: The data have no such row, or the query has a part that is not supported: `group_by`, partitions by
+            expressions, ``nan="best"``, ``ties="any"``.
+        QueryError, DataError, ResourceError, TimeoutError.
+    """
+    return default_engine().why(question, data, row, timeout=timeout)
 
 
 def partial(question: Query, part: Any, first_row: int) -> Partial:

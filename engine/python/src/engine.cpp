@@ -106,6 +106,26 @@ bool is_small(const Table& table) {
 }
 bool is_small(const SourceHandle&) { return false; }
 
+nb::dict dict_of(const WhyNot& why) {
+  nb::list dominators;
+  for (const WhyDominator& one : why.dominators) dominators.append(nb::make_tuple(one.row, one.gap, one.better_in));
+  nb::list changes;
+  for (const WhyChange& one : why.changes) changes.append(nb::make_tuple(one.term, one.change, one.unknown));
+  nb::dict members;
+  members["row"] = why.row;
+  members["stage"] = to_string(why.stage);
+  members["reasons"] = why.reasons;
+  members["place"] = why.place;
+  members["last_row"] = why.last_row;
+  members["against_last"] = why.against_last;
+  members["equal_row"] = why.equal_row;
+  members["num_dominators"] = why.num_dominators;
+  members["dominators"] = dominators;
+  members["changes"] = changes;
+  members["text"] = to_string(why);
+  return members;
+}
+
 /// Adds the methods that take a table, or a source in its place.
 template <class Class, class Data, class Get>
 void bind_runs(Class& type, const Get& get) {
@@ -131,6 +151,12 @@ void bind_runs(Class& type, const Get& get) {
                return to_string(engine.explain(query, get(data), options));
              });
            });
+  type.def("why", [get](ForkedEngine& self, const Query& query, const Data& data, RowId row, const Call& call) {
+    const Engine& engine = self.get();
+    return dict_of(interruptible(call.main_thread, [&](std::stop_token stop) {
+      return engine.why(query, get(data), row, call.options(std::move(stop)));
+    }));
+  });
 }
 
 Partial import_partial(const nb::capsule& schema, const nb::capsule& array) {

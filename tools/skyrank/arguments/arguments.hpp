@@ -15,6 +15,7 @@ struct Arguments {
   RunArguments run;
   CheckArguments check;
   ExplainArguments explain;
+  WhyArguments why;
   SqlArguments sql;
   ShowArguments show;
   DescribeArguments describe;

@@ -16,12 +16,7 @@ constexpr const char* kTypesHelp =
 constexpr const char* kCandidatesHelp =
     "Show what each choice by price was made from: every candidate, with its price as expected and at high";
 
-void add_batch_options(CLI::App& command, BatchArguments& batch) {
-  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
-  command.add_option("--query", batch.queries, "Only this query; may be repeated")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
+void add_settings_option(CLI::App& command, BatchArguments& batch) {
   command
       .add_option("--set", batch.settings,
                   "Change a table, such as hotels.file=new.csv, hotels.format=jsonl, hotels.delimiter=tab or "
@@ -29,6 +24,15 @@ void add_batch_options(CLI::App& command, BatchArguments& batch) {
       ->type_name("TABLE.KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void add_batch_options(CLI::App& command, BatchArguments& batch) {
+  command.add_option("BATCH", batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
+  command.add_option("--query", batch.queries, "Only this query; may be repeated")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_settings_option(command, batch);
 }
 
 /// Names the only values of an option, for completion.
@@ -47,14 +51,18 @@ void add_quiet_flag(CLI::App& command, Arguments& arguments) {
   command.add_flag("-q,--quiet", arguments.quiet, "No warnings, no progress, no lines on sizes and times");
 }
 
-void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
-  command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
-  add_device_option(command, arguments);
+void add_memory_option(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--memory-limit", arguments.memory_limit,
                   "The most memory that queries may take beside their tables, such as 500MB or 2GiB (default: four "
                   "fifths of the machine's)")
       ->type_name("SIZE");
+}
+
+void add_engine_options(CLI::App& command, int& threads, Arguments& arguments) {
+  command.add_option("--threads", threads, "Threads to use (default: all cores)")->type_name("N");
+  add_device_option(command, arguments);
+  add_memory_option(command, arguments);
   command
       .add_option("--devices", arguments.devices,
                   "The GPUs to use, by their numbers, such as 0,1 (default: those of the batch, or else 0)")
@@ -178,6 +186,20 @@ void define_explain(CLI::App& app, Arguments& arguments) {
   command.footer("Example:\n  skyrank explain datasets/examples/hotels.yaml --query good-deals");
 }
 
+void define_why(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("why", "Tell why a row is not in an answer, and what would let it in");
+  WhyArguments& why = arguments.why;
+  command.add_option("BATCH", why.batch.file, "YAML file with tables and queries")->type_name("FILE")->required();
+  command.add_option("QUERY", why.query, "Name of the query")->type_name("NAME")->required();
+  command.add_option("ROW", why.row, "Position of the row in the query's table, from 0")->type_name("N")->required();
+  add_settings_option(command, why.batch);
+  command.add_option("--threads", why.threads, "Threads to use (default: all cores)")->type_name("N");
+  add_memory_option(command, arguments);
+  add_json_flag(command, why.json);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank why datasets/examples/hotels.yaml good-deals 5");
+}
+
 void define_describe(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("describe", "List the columns of a file with their types and first values");
   DescribeArguments& describe = arguments.describe;
@@ -297,6 +319,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_run(app, arguments);
   define_check(app, arguments);
   define_explain(app, arguments);
+  define_why(app, arguments);
   define_sql(app, arguments);
   define_show(app, arguments);
   define_describe(app, arguments);

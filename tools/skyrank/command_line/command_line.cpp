@@ -33,6 +33,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("run")) return run(arguments.run, console, signals);
   if (app.got_subcommand("check")) return check(arguments.check, console, signals);
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
+  if (app.got_subcommand("why")) return why(arguments.why, console, signals);
   if (app.got_subcommand("sql")) return sql(arguments.sql, console, signals);
   if (app.got_subcommand("show")) return show(arguments.show, console);
   if (app.got_subcommand("describe")) return describe(arguments.describe, console, signals);
@@ -59,7 +60,7 @@ void print_error_document(const std::exception& error, Console& console) {
 
 bool wants_json(const Arguments& arguments) {
   return arguments.run.json || arguments.sql.run.json || arguments.check.json || arguments.explain.json ||
-         arguments.describe.json || arguments.algorithms.json;
+         arguments.why.json || arguments.describe.json || arguments.algorithms.json;
 }
 
 /// CLI11 reports by exception, help and version too.

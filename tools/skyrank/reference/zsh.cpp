@@ -21,7 +21,7 @@ else
 fi
 )";
 
-std::string in_quotes(std::string_view text) {
+std::string in_zsh_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -59,7 +59,7 @@ std::string option_specs(const OptionReference& option) {
                                                           : fmt::format("({})", fmt::join(option.names, " "));
     const std::string spec = fmt::format("{}{}[{}]{}", before, name, escaped(option.description),
                                          option.value.empty() ? "" : value_spec(option));
-    text += " \\\n            " + in_quotes(spec);
+    text += " \\\n            " + in_zsh_quotes(spec);
   }
   return text;
 }
@@ -68,7 +68,7 @@ std::string command_case(const CommandReference& command) {
   std::string text = fmt::format("        {})\n          _arguments", command.name);
   for (const OptionReference& option : command.options) text += option_specs(option);
   for (const OptionReference& argument : command.arguments)
-    text += " \\\n            " + in_quotes(value_spec(argument));
+    text += " \\\n            " + in_zsh_quotes(value_spec(argument));
   return text + " ;;\n";
 }
 
@@ -78,7 +78,7 @@ std::string zsh_completion(const Reference& reference) {
   std::string commands;
   std::string cases;
   for (const CommandReference& command : reference.commands) {
-    commands += "    " + in_quotes(escaped(command.name) + ":" + escaped(command.description)) + "\n";
+    commands += "    " + in_zsh_quotes(escaped(command.name) + ":" + escaped(command.description)) + "\n";
     cases += command_case(command);
   }
   std::string options;

@@ -40,8 +40,8 @@ struct WhyDominator {
 /// The least change of one term, or of one condition, with which the row is in the answer.
 struct WhyChange {
   std::string term;  ///< the column, the expression or the condition that changes; the rest of the row stays
-  std::string
-      change;  ///< the condition to meet, such as "price < 118.5"; empty: no value lets the row in, or `unknown`
+  /// The condition to meet, such as "price < 118.5"; empty: no value lets the row in, or `unknown` says why.
+  std::string change;
   std::string unknown;  ///< why the least change is not determined; empty: it is
 
   bool operator==(const WhyChange&) const = default;

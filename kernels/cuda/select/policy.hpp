@@ -55,6 +55,8 @@ struct LongPolicy {
   static constexpr unsigned kBoundItems = 20;
   static constexpr std::size_t kMaxSortedRows = 64;   ///< rows, if more are wanted than a block puts in order
   static constexpr std::size_t kMaxSortedWords = 32;  ///< words of a group then
+  /// Fewer take two launches by parts: k = 1 of 131,072 floats 20, here 22; of 2^26 101, here 98.
+  static constexpr std::size_t kMinWanted = 2;
   static constexpr std::size_t kMaxWanted = std::size_t{10} << 20;
 
   /// Returns the blocks of each row; 0 where rows are too many or too short.
@@ -63,7 +65,7 @@ struct LongPolicy {
     constexpr std::size_t kGroups = Shape::kThreads * Shape::kGroups;
     const std::size_t for_device = (kBlocksOfProcessor * multiprocessors + rows - 1) / rows;
     const bool is_sorted = k > RowPolicy::kMaxWanted;
-    if (is_sorted ? rows > kMaxSortedRows || k > kMaxWanted : for_device < 2) return 0;
+    if (k < kMinWanted || (is_sorted ? rows > kMaxSortedRows || k > kMaxWanted : for_device < 2)) return 0;
     // All groups have a number.
     const std::size_t words = columns * width / 16;
     const std::size_t most = words / (kGroups + 4);

@@ -6,10 +6,10 @@
 namespace skyrank::datasets {
 namespace {
 
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_letter_or_digit(char c) {
-  const char lower = lower_case(c);
+  const char lower = lower_letter(c);
   return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
 }
 
@@ -19,7 +19,7 @@ std::string scheme_of(std::string_view name) {
   const std::size_t colon = name.find(':');
   if (colon == std::string_view::npos || colon < 2) return {};
   std::string scheme(name.substr(0, colon));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(), lower_case);
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(), lower_letter);
   const bool is_word = std::all_of(scheme.begin(), scheme.end(),
                                    [](char c) { return is_letter_or_digit(c) || c == '+' || c == '-' || c == '.'; });
   return is_word && (scheme == "file" || name.substr(colon).starts_with("://")) ? scheme : std::string();

@@ -245,7 +245,7 @@ TEST(JsonParts, RefuseWhatAnotherParserRefuses) {
       ASSERT_EQ(outcome_of(in_memory(text, part_bytes, 1 + round % 2)), whole) << part_bytes;
     }
     const std::string error = error_of_parsing(in_memory(text, 1 << 20));
-    // What the other parser takes, or refuses for its value.
+    // The other parser takes the former, and refuses the latter for its value.
     if (error.find("comes twice") != std::string::npos || has_huge_number(text)) continue;
     const auto records = expected_records(text);
     ASSERT_EQ(error.empty(), records.has_value()) << error;

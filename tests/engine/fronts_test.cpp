@@ -14,19 +14,10 @@
 
 #include <skyrank/error.hpp>
 
+#include "tests/engine/row_points.hpp"
+
 namespace skyrank {
 namespace {
-
-/// Points that lie row by row.
-template <class T>
-Points rows_of(const std::vector<T>& values, std::size_t columns, Type type) {
-  return {values.data(),
-          type,
-          static_cast<std::int64_t>(values.size() / columns),
-          static_cast<std::int64_t>(columns),
-          static_cast<std::int64_t>(columns * sizeof(T)),
-          sizeof(T)};
-}
 
 /// Returns true if the first value is better: smaller, or a number where the other is NaN.
 template <class T>

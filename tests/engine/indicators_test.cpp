@@ -21,22 +21,13 @@
 
 // Tests what callers give to indicators: types, strides, directions and errors. tests/kernels/indicators_test.cpp tests
 // the values against their definitions. Tests crowding and survival against theirs.
+#include "tests/engine/row_points.hpp"
+
 namespace skyrank {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-/// Points that lie row by row.
-template <class T>
-Points rows_of(const std::vector<T>& values, std::size_t columns, Type type) {
-  return {values.data(),
-          type,
-          static_cast<std::int64_t>(values.size() / columns),
-          static_cast<std::int64_t>(columns),
-          static_cast<std::int64_t>(columns * sizeof(T)),
-          sizeof(T)};
-}
 
 Points rows_of(const std::vector<double>& values, std::size_t columns) {
   return rows_of(values, columns, Type::float64);
@@ -135,7 +126,7 @@ TEST(Indicators, MaximisedObjectivesAreThoseOfNegatives) {
                 indicator(minimised, rows_of(negative_others, dims), {}));
     }
   }
-  // Of a maximised objective the factor is reference / point.
+  // The factor of a maximised objective is reference / point.
   const std::vector<double> point = {2, 3};
   const std::vector<double> target = {1, 6};
   EXPECT_EQ(epsilon_multiplicative(rows_of(point, 2), rows_of(target, 2), {.maximise = {false, true}}), 2);

@@ -6,14 +6,14 @@
 namespace skyrank::tools {
 namespace {
 
-constexpr std::string_view kStart = R"(#compdef skyrank
+constexpr std::string_view kZshStart = R"(#compdef skyrank
 # Completion of skyrank for zsh. Made by: skyrank completion zsh
 _skyrank() {
   local curcontext=$curcontext state line
   local -a commands
 )";
 
-constexpr std::string_view kEnd = R"(
+constexpr std::string_view kZshEnd = R"(
 if [[ $funcstack[1] == _skyrank ]]; then
   _skyrank "$@"
 else
@@ -87,7 +87,7 @@ std::string zsh_completion(const Reference& reference) {
       "{}  commands=(\n{}  )\n  _arguments -C{} \\\n            '1: :->command' \\\n            '*:: :->arguments'\n"
       "  case $state in\n    command) _describe -t commands 'command of skyrank' commands ;;\n    arguments)\n"
       "      case $words[1] in\n{}      esac ;;\n  esac\n}}\n{}",
-      kStart, commands, options, cases, kEnd);
+      kZshStart, commands, options, cases, kZshEnd);
 }
 
 }  // namespace skyrank::tools

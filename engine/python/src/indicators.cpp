@@ -99,26 +99,23 @@ double python_indicator(nb::handle array, nb::handle reference_set, const Flags&
               [&](const IndicatorOptions& options) { return kIndicator(points.points, references.points, options); });
 }
 
+/// Returns what `work` returns, while other threads of Python may run.
+template <class Work>
+auto without_gil(const Work& work) {
+  const nb::gil_scoped_release no_gil;
+  return work();
+}
+
 nb::object python_crowding(nb::handle array) {
   const Matrix matrix = points_of(array);
-  std::vector<double> crowding;
-  {
-    const nb::gil_scoped_release no_gil;
-    crowding = crowding_distances(matrix.points);
-  }
-  return to_array(std::move(crowding));
+  return to_array(without_gil([&] { return crowding_distances(matrix.points); }));
 }
 
 nb::object python_survivors(nb::handle array, std::int64_t count, const std::optional<Array>& violations) {
   const Matrix matrix = points_of(array);
   std::span<const double> amounts;
   if (violations) amounts = {static_cast<const double*>(violations->data()), violations->size()};
-  std::vector<RowId> rows;
-  {
-    const nb::gil_scoped_release no_gil;
-    rows = nsga2_survivors(matrix.points, count, amounts);
-  }
-  return to_array(std::move(rows));
+  return to_array(without_gil([&] { return nsga2_survivors(matrix.points, count, amounts); }));
 }
 
 nb::object python_distinct_rows(nb::handle array) {
@@ -129,12 +126,7 @@ nb::object python_distinct_rows(nb::handle array) {
 /// Returns the rows that no other row dominates.
 nb::object python_nondominated_rows(nb::handle array) {
   const Matrix matrix = points_of(array);
-  std::vector<RowId> rows;
-  {
-    const nb::gil_scoped_release no_gil;
-    rows = nondominated_rows(matrix.points);
-  }
-  return to_array(std::move(rows));
+  return to_array(without_gil([&] { return nondominated_rows(matrix.points); }));
 }
 
 }  // namespace

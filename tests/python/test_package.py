@@ -114,6 +114,11 @@ def test_pip_install(tmp_path):
     output = run(sys.executable, "-c", code, env=dict(os.environ, PYTHONPATH=str(target)))
     assert output.startswith("[0, 1, 2]") and str(target) in output
     assert sum(path.stat().st_size for path in target.rglob("*.so")) < 25 << 20
+    picture = tmp_path / "deals.svg"
+    words = ["plot", ROOT / "datasets/examples/hotels.yaml", "good-deals", "--out", picture]
+    if installed("matplotlib") and installed("pyarrow"):
+        run(sys.executable, target / "bin/skyrank", *words, env=dict(os.environ, PYTHONPATH=str(target)))
+        assert "</svg>" in picture.read_text()
     names = {path.name for path in (target / "skyrank").iterdir()}
     assert {"py.typed", "_core.pyi", "__init__.py"} <= names
     assert not [path for path in target.rglob("*") if "stage" in path.parts or path.suffix == ".a"]

@@ -1,5 +1,6 @@
 """Pictures: what is drawn, by the values of the artists."""
 
+import datetime
 import decimal
 import sys
 
@@ -138,16 +139,16 @@ def test_queries():
     axes = skyrank.plot.front(hotels, question=question)
     answer = skyrank.query(hotels, question)
     expected = numpy.column_stack([hotels["price"], hotels["rating"]])[answer.rows]
-    assert numpy.array_equal(sorted_rows(drawn(axes)["picked (1 row)"]), sorted_rows(expected))
+    assert numpy.array_equal(sorted_rows(drawn(axes)["answer (1 row)"]), sorted_rows(expected))
     front = skyrank.skyline(hotels, low="price", high="rating", where="city")
     assert f"front ({len(front)} rows)" in labels(axes)
     assert f"others ({hotels['city'].sum() - len(front)} rows)" in labels(axes)
-    assert "picked" not in str(labels(skyrank.plot.front(hotels, question=Query().prefer([low("price"), high("rating")]))))
+    assert "answer" not in str(labels(skyrank.plot.front(hotels, question=Query().prefer([low("price"), high("rating")]))))
 
     terms = [around("price", 50), between("far", 0.2, 0.4), skyrank.where("city"), skyrank.inverse(low("rating"))]
     near = skyrank.plot.matrix(hotels, question=Query().prefer(terms))
     names = [ax.get_xlabel() for ax in near.axes if ax.get_xlabel()] + [near.axes[6].get_ylabel()]
-    assert names == ["|price - 50| (← better)", "distance of far from 0.2\nto 0.4 (← better)", "city (better →)", "rating (better →)"]
+    assert names == ["distance of price from 50\n(← better)", "distance of far from 0.2\nto 0.4 (← better)", "city (better →)", "rating (better →)"]
     heights = numpy.concatenate([part.get_offsets() for part in near.axes[0].collections])
     outside = numpy.maximum(numpy.maximum(0.2 - hotels["far"], hotels["far"] - 0.4), 0)
     expected = numpy.column_stack([abs(hotels["price"] - 50), outside])
@@ -233,8 +234,14 @@ def test_types(hotels):
         skyrank.plot.front(hotels, low=["pric", "rooms"])
     with pytest.raises(ValueError, match="max_rows"):
         skyrank.plot.front(POINTS, max_rows=-1)
-    with pytest.raises(skyrank.QueryError, match="no axis for around.*: '2024-01-01' is no number"):
-        skyrank.plot.front(table, question=Query().prefer([low("price"), around("day", "2024-01-01")]))
+    near = skyrank.plot.front(table, question=Query().prefer([low("price"), around("day", datetime.date(2024, 1, 2))]))
+    assert near.get_ylabel() == "distance of day from 2024-01-02, days (← better)"
+    written = skyrank.plot.front(table, question=Query().prefer([low("price"), around("day", "2024-01-02")]))
+    assert written.get_ylabel() == near.get_ylabel()
+    points = numpy.concatenate(list(drawn(near).values()))
+    assert sorted(points[numpy.isfinite(points).all(axis=1)].tolist()) == [[80, 3], [80, 30], [120, 1], [150, 59]]
+    with pytest.raises(skyrank.QueryError, match="no axis for around.*: 'soon' is neither a number nor a time"):
+        skyrank.plot.front(table, question=Query().prefer([low("price"), around("day", "soon")]))
 
 
 def test_what_the_rest_of_the_package_takes():

@@ -74,7 +74,7 @@ def front(
         DataError.
     """
     picture = _picture(data, low, high, where, levels, question, picked, background, columns, max_rows)
-    draw = {2: draw_plane, 3: draw_space}.get(len(picture.axes), draw_parallel)
+    draw = _draw_by_columns(picture)
     if ax is None:
         ax = new_axes(_pyplot().figure(layout="constrained"), picture, draw)
     draw(picture, ax)
@@ -163,6 +163,21 @@ def _picture(
         return preference_of(lows, taken.terms(high, _preferences.high), where, levels)
 
     return picture_of(data, terms, question, picked, background, columns, max_rows)
+
+
+def draw_into(figure: Any, kind: str, data: Any, question: Query, max_rows: int) -> None:
+    """Draws the front of a query into a figure, which gets its size: as `front`, `parallel` or `matrix` do."""
+    picture = _picture(data, None, None, None, None, question, None, None, None, max_rows)
+    if kind == "matrix":
+        figure.set_size_inches(matrix_inches(picture))
+        draw_matrix(picture, figure)
+        return
+    draw = draw_parallel if kind == "parallel" else _draw_by_columns(picture)
+    draw(picture, new_axes(figure, picture, draw))
+
+
+def _draw_by_columns(picture: Picture) -> Any:
+    return {2: draw_plane, 3: draw_space}.get(len(picture.axes), draw_parallel)
 
 
 def _pyplot() -> Any:

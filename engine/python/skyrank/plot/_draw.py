@@ -190,7 +190,7 @@ def _in_order(handles: list[Any]) -> list[Any]:
         words = handle.get_label().split()
         if words[0] == "level":
             return 0, int(words[1])
-        return {"front": 0, "picked": 1, "others": 2}.get(words[0], 3), 0
+        return {"front": 0, "picked": 1, "answer": 1, "others": 2}.get(words[0], 3), 0
 
     return sorted(handles, key=place)
 

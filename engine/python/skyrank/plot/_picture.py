@@ -27,13 +27,17 @@ class Axis:
     def __init__(self, term: _core.Preference) -> None:
         self.is_low = term.kind != "high" and term.kind != "where"
         self._range: tuple[float, float] | None = None  # whose distance is drawn
+        self._range_name = ""
         if term.kind == "inverse" and term.children[0].kind in ("low", "high"):
             (term,) = term.children
             self.is_low = term.kind == "high"
         elif term.kind == "around":
             self._range = (_number(term.target, term, 0.0), _number(term.target, term, 0.0))
+            self._range_name = f"distance of {{}} from {_written(term.target)}"
         elif term.kind == "between":
             self._range = (_number(term.target, term, float("-inf")), _number(term.upper, term, float("inf")))
+            ends = [_written(end) for end in (term.target, term.upper) if end is not None]
+            self._range_name = f"distance of {{}} from {' to '.join(ends)}"
         elif term.kind not in ("low", "high", "where"):
             raise QueryError(f"a picture has no axis for {term!r}; it draws terms of low, high, around, between and where")
         assert term.expression is not None
@@ -47,12 +51,7 @@ class Axis:
         text = self.expression.text
         if text[0] == "`" and text.find("`", 1) == len(text) - 1:
             text = text[1:-1]
-        if self._range is None:
-            return text
-        first, last = self._range
-        if first == last:
-            return f"|{text} - {first:g}|"
-        return f"distance of {text} from {first:g} to {last:g}"
+        return text if self._range is None else self._range_name.format(text)
 
     @property
     def label(self) -> str:
@@ -68,11 +67,13 @@ class Axis:
         """Takes the values of all rows."""
         import numpy
 
-        self.is_time = values.dtype.kind == "M"
         numbers = _numbers(values, self.name)
+        self.is_time = values.dtype.kind == "M" and self._range is None
         if self._range is not None:
             first, last = self._range
             numbers = numpy.maximum(numpy.maximum(first - numbers, numbers - last), 0.0)
+            if values.dtype.kind == "M":
+                self._range_name += ", days"
         self.values = numbers
 
     def format_ticks(self, ticks: Any) -> None:
@@ -85,10 +86,25 @@ class Axis:
 
 
 def _number(value: float | str | None, term: _core.Preference, otherwise: float) -> float:
+    """Returns the end of a range as a number, days for dates and times."""
+    if value is None:
+        return otherwise
     try:
-        return otherwise if value is None else float(value)
+        return float(value)
+    except ValueError:
+        pass
+    import numpy
+
+    try:
+        time = numpy.datetime64(_written(value))
     except ValueError as error:
-        raise QueryError(f"a picture has no axis for {term!r}: {value} is no number") from error
+        raise QueryError(f"a picture has no axis for {term!r}: {value} is neither a number nor a time") from error
+    return float(_numbers(time.reshape(1), _written(value))[0])
+
+
+def _written(value: float | str | None) -> str:
+    """Returns the end of a range as people write it; a text, which batches have for dates, without its quotes."""
+    return value.strip("'") if isinstance(value, str) else f"{value:g}"
 
 
 def _numbers(values: Values, name: str) -> Values:
@@ -115,7 +131,9 @@ class Picture:
     At most `max_rows` rows of no level are drawn, evenly spread, and so many of a level in parallel coordinates.
     """
 
-    def __init__(self, axes: list[Axis], levels: Values, is_picked: Values, max_rows: int) -> None:
+    def __init__(
+        self, axes: list[Axis], levels: Values, is_picked: Values, max_rows: int, picked_name: str = "picked"
+    ) -> None:
         import numpy
 
         if len(axes) < 2:
@@ -123,6 +141,7 @@ class Picture:
         self.axes = axes
         self.levels = levels
         self.max_rows = max_rows
+        self.picked_name = picked_name
         self.last_level = int(levels.max(initial=1))
         self.picked = numpy.flatnonzero(is_picked)
         self.num_others = int((levels == 0).sum())
@@ -150,7 +169,7 @@ class Picture:
         return f"others ({count})" if shown == self.num_others else f"others ({shown:,} of {count})"
 
     def picked_label(self) -> str:
-        return f"picked ({_counted(len(self.picked))})"
+        return f"{self.picked_name} ({_counted(len(self.picked))})"
 
 
 def _counted(rows: int) -> str:
@@ -219,16 +238,18 @@ def picture_of(
     levels[_places(ids, front.rows)] = front.levels
 
     is_picked = numpy.zeros(len(ids), bool)
+    picked_name = "picked"
     if question is not None and picked is None:
         answer = default_engine().run(question.select("row()", axis=axes[0].expression), taken)
         picked = answer if len(answer) < len(front) else None
+        picked_name = "answer"
     if picked is not None:
         is_picked[_places(ids, _row_ids(picked))] = True
 
     kept = numpy.flatnonzero((levels > 0) | is_picked) if background is False else numpy.arange(len(ids))
     for name, axis in zip(shown, axes):
         axis.take(every[name][kept])
-    return Picture(axes, levels[kept], is_picked[kept], max_rows)
+    return Picture(axes, levels[kept], is_picked[kept], max_rows, picked_name)
 
 
 def _row_ids(picked: Any) -> Values:

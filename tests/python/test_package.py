@@ -4,6 +4,7 @@ import doctest
 import importlib.metadata
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -75,15 +76,19 @@ def test_everything_public_has_a_docstring():
     assert [name for name in missing if not name.endswith(("_core", "_core_data"))] == []
 
 
-def test_code_in_docstrings_and_on_the_pages():
+def test_code_in_docstrings_and_on_the_pages(tmp_path, monkeypatch):
     import numpy
+
+    # Pages read the examples of a clone, and write pictures.
+    (tmp_path / "datasets").symlink_to(ROOT / "datasets")
+    monkeypatch.chdir(tmp_path)
 
     names = {name: getattr(skyrank, name) for name in skyrank.__all__} | {"numpy": numpy, "skyrank": skyrank}
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "skyrank"]
     finder = doctest.DocTestFinder(recurse=True)
     tests = [test for module in modules for test in finder.find(module, extraglobs=names) if test.examples]
-    for name in ("indicators.md", "python.md", "select.md"):
+    for name in ("fronts.md", "indicators.md", "python.md", "select.md"):
         page = ROOT / "engine/docs" / name
         tests.append(doctest.DocTestParser().get_doctest(page.read_text(), names, name, str(page), 0))
     for test in tests:
@@ -92,6 +97,21 @@ def test_code_in_docstrings_and_on_the_pages():
     result = runner.summarize(verbose=False)
     assert result.failed == 0
     assert result.attempted >= 20
+
+
+def test_pictures_on_the_pages_are_those_of_their_code(tmp_path):
+    """Compares their texts, as coordinates may differ between machines in the last digit."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pyarrow", reason="files need pyarrow")
+    environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent))
+    run(sys.executable, "-B", ROOT / "engine/docs/pictures/draw.py", tmp_path, env=environment)
+
+    def texts(folder):
+        return {path.name: re.findall(r"<text[^>]*>([^<]*)", path.read_text()) for path in folder.glob("*.svg")}
+
+    drawn = texts(tmp_path)
+    assert len(drawn) == 4 and all(len(words) > 10 for words in drawn.values())
+    assert texts(ROOT / "engine/docs/pictures") == drawn
 
 
 @pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")

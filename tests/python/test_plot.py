@@ -158,6 +158,12 @@ def test_queries():
     grouped = skyrank.plot.front(hotels, question=groups.prefer([low("cheapest"), high("best")]))
     assert sum(map(len, drawn(grouped).values())) == 2
 
+    # A condition that comes first: levels are those of the rows that meet it, then of the others.
+    ordered = Query().prefer(skyrank.prior([skyrank.where("city"), skyrank.pareto([low("price"), high("rating")])]))
+    first = skyrank.plot.front(hotels, question=ordered)
+    assert f"front ({len(front)} rows)" in labels(first) and f"others ({500 - len(front)} rows)" in labels(first)
+    assert first.get_xlabel() == "price (← better)"
+
     prior = Query().prefer([skyrank.prior([low("price"), low("far")]), high("rating")])
     for wrong, message in [
         (Query().rank_by("price"), "the query has no `prefer`"),

@@ -223,7 +223,7 @@ def picture_of(
         raise QueryError("the query has no `prefer`, and so no front that a picture could show")
     if asked._core.has_partitions():
         raise QueryError("the query has partitions, each with a front; a picture shows one, such as that of `where`")
-    axes = [Axis(term) for term in (preference.children if preference.kind == "pareto" else [preference])]
+    axes = [Axis(term) for term in _terms(preference)]
 
     shown = {f"axis{index}": axis.expression for index, axis in enumerate(axes)}
     compared = Query._of(asked._core.compared()).rank_by(_core.low(expression("0"))).select("row()", **shown)
@@ -250,6 +250,17 @@ def picture_of(
     for name, axis in zip(shown, axes):
         axis.take(every[name][kept])
     return Picture(axes, levels[kept], is_picked[kept], max_rows, picked_name)
+
+
+def _terms(preference: _core.Preference) -> list[_core.Preference]:
+    """Returns the terms that make a front: those of a Pareto order, also behind others that come first.
+
+    Rows of one level are equal in what comes first, such as a condition that they all meet.
+    """
+    compositions = ("pareto", "prior", "inverse")
+    if preference.kind == "prior" and all(child.kind not in compositions for child in preference.children[:-1]):
+        preference = preference.children[-1]
+    return preference.children if preference.kind == "pareto" else [preference]
 
 
 def _row_ids(picked: Any) -> Values:

@@ -12,6 +12,7 @@ the last fronts up to (2, 6) are shown too.
 
 import argparse
 import functools
+import gc
 import random
 import statistics
 import time
@@ -152,11 +153,14 @@ def measure(run, makes, rounds):
     """Returns the seconds of the CPU and the front of each way to run; `makes` make the parts that each takes."""
     seconds = [[] for _ in makes]
     fronts = [None] * len(makes)
+    order = list(enumerate(makes))
     for _ in range(rounds):
-        for place, make in enumerate(makes):
+        for place, make in order:
+            gc.collect()
             start = time.process_time()
             fronts[place] = run(make())
             seconds[place].append(time.process_time() - start)
+        order.reverse()
     return [statistics.median(times) for times in seconds], fronts
 
 
@@ -170,7 +174,7 @@ def main():
     parser.add_argument("--generations", type=int, default=500)
     parser.add_argument("--population", type=int, default=100, help="a multiple of 4")
     parser.add_argument("--optuna-population", type=int, default=20, help="whose trials are kept, and looked at again and again")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--only", choices=["pymoo", "deap", "optuna"])
     options = parser.parse_args()
     libraries = {

@@ -39,8 +39,8 @@ def draw_plane(picture: Picture, ax: Any) -> None:
             ax.fill(*zip(*region), color=_FRONT, alpha=0.08, linewidth=0, zorder=0.5, label="dominated by the front")
     ax.set_xlim(borders[0])
     ax.set_ylim(borders[1])
-    ax.set_xlabel(x.label)
-    ax.set_ylabel(y.label)
+    ax.set_xlabel(_wrapped(x.label, 60))
+    ax.set_ylabel(_wrapped(y.label, 50))
     x.format_ticks(ax.xaxis)
     y.format_ticks(ax.yaxis)
     _explain(picture, ax.figure, ax, _named(ax), lambda **options: ax.legend(loc="best", **options))
@@ -55,7 +55,8 @@ def draw_space(picture: Picture, ax: Any) -> None:
     ax.locator_params(nbins=5)
     ax.tick_params(labelsize="small")
     for axis, ticks, set_label in zip(picture.axes, (ax.xaxis, ax.yaxis, ax.zaxis), labels):
-        set_label(axis.label, labelpad=8)
+        label = _wrapped(axis.label, 26)
+        set_label(label, labelpad=8 * len(label.splitlines()))
         axis.format_ticks(ticks)
     ax.set_box_aspect(None, zoom=0.84)  # leaves room for the labels
     _explain(picture, ax.figure, ax, _named(ax), lambda **options: ax.legend(loc="upper left", **options))
@@ -86,7 +87,7 @@ def draw_parallel(picture: Picture, ax: Any) -> None:
         draw(picture.picked, _PICKED, 1.0, picture.picked_label(), width=1.8)
     ax.set_xlim(-0.4, len(scales) - 0.6)
     ax.set_ylim(-0.1, 1.1)
-    ax.set_xticks(places, [textwrap.fill(axis.upright_label, 18) for axis in picture.axes])
+    ax.set_xticks(places, [_wrapped(axis.upright_label, 18) for axis in picture.axes])
     ax.tick_params(axis="x", length=0)
     ax.set_yticks([])
     ax.set_ylabel("better →")
@@ -117,10 +118,10 @@ def draw_matrix(picture: Picture, figure: Any) -> None:
                 continue
             _scatter(ax, picture, x, y, size=0.6)
             if row == count - 2:
-                ax.set_xlabel(textwrap.fill(x.label, 26))
+                ax.set_xlabel(_wrapped(x.label, 26))
                 x.format_ticks(ax.xaxis)
             if column == 0:
-                ax.set_ylabel(textwrap.fill(y.label, 26))
+                ax.set_ylabel(_wrapped(y.label, 26))
                 y.format_ticks(ax.yaxis)
     figure.align_labels()
     shown = [ax for ax in panels.flat if ax.get_visible()]
@@ -161,6 +162,17 @@ def _staircase(picture: Picture, level: int, worst: tuple[float, ...]) -> Values
     across = numpy.append(numpy.repeat(points[:, 0], 2), worst[0])
     along = numpy.insert(numpy.repeat(points[:, 1], 2), 0, worst[1])
     return numpy.column_stack([across, along])
+
+
+def _wrapped(label: str, width: int) -> str:
+    """Breaks a long label into lines, but not between an arrow and its word."""
+    arrows = (("← better", "←\u00a0better"), ("better →", "better\u00a0→"), (" ↓", "\u00a0↓"), (" ↑", "\u00a0↑"))
+    for with_space, kept in arrows:
+        label = label.replace(with_space, kept)
+    label = textwrap.fill(label, width)
+    for with_space, kept in arrows:
+        label = label.replace(kept, with_space)
+    return label
 
 
 def _colors(picture: Picture) -> list[tuple[int, Any]]:

@@ -80,7 +80,7 @@ class Axis:
         """Has the ticks of an axis of matplotlib show times as such."""
         if self.is_time:
             dates = required("matplotlib.dates", "plot", "a plot")
-            locator = dates.AutoDateLocator(maxticks=6)
+            locator = dates.AutoDateLocator(minticks=4, maxticks=7)
             ticks.set_major_locator(locator)
             ticks.set_major_formatter(dates.ConciseDateFormatter(locator))
 

@@ -95,6 +95,8 @@ def test_picked_rows():
     axes = skyrank.plot.front(POINTS, low=[0, 1], picked=chosen)
     rings = drawn(axes)[f"picked ({len(chosen)} rows)"]
     assert numpy.array_equal(sorted_rows(rings), sorted_rows(POINTS[chosen, :2]))
+    mask = numpy.isin(numpy.arange(500), chosen)
+    assert numpy.array_equal(drawn(skyrank.plot.front(POINTS, low=[0, 1], picked=mask))[f"picked ({len(chosen)} rows)"], rings)
     best = skyrank.top_k(POINTS, 1, low="c2")
     assert drawn(skyrank.plot.front(POINTS, low=[0, 1], picked=best))["picked (1 row)"].tolist() == [
         POINTS[POINTS[:, 2].argmin(), :2].tolist()
@@ -102,7 +104,7 @@ def test_picked_rows():
     assert not any("picked" in label for label in labels(skyrank.plot.front(POINTS, low=[0, 1], picked=[])))
     with pytest.raises(skyrank.BindError, match="row 500 is to be drawn, and is not among the 500 rows of the picture"):
         skyrank.plot.front(POINTS, low=[0, 1], picked=[3, 500])
-    with pytest.raises(skyrank.DataError, match="`picked` is a Result or a list of positions of rows"):
+    with pytest.raises(skyrank.DataError, match="`picked` is a Result, a list of positions of rows, or a mask"):
         skyrank.plot.front(POINTS, low=[0, 1], picked=[0.5])
 
 

@@ -58,7 +58,7 @@ def front(
             of a Result are those but `row`.
         question: A query with one Pareto preference, instead of `low`, `high`, `where` and `levels`. Rows of its answer
             are marked unless they are the whole front.
-        picked: Rows to mark: a Result, or positions of rows in the data.
+        picked: Rows to mark: a Result, positions of rows in the data, or a mask of them, such as that of `is_nondominated`.
         background: Data whose rows are drawn behind a Result: those that it is the answer over. False leaves out the
             rows of no level.
         max_rows: The most of these rows to draw, evenly spread; in parallel coordinates also the most lines of a level.

@@ -200,7 +200,7 @@ def picture_of(
         data: What `query` takes. A Result with levels is a front that was found; others are rows to find one in.
         terms: Returns the query of a preference by columns of the data, unless there is a `question`.
         question: The query whose front is drawn; rows of its answer are picked if they are not the whole front.
-        picked: A Result, or positions of rows; None for none.
+        picked: A Result, positions of rows or a mask of them; None for none.
         background: None draws the other rows of the data, False none, and anything else is data whose rows are drawn.
         columns: As for `skyline`.
         max_rows: The most rows of no level.
@@ -212,7 +212,7 @@ def picture_of(
     found = data if isinstance(data, Result) and data.levels is not None and question is None else None
     if background is not None and background is not False:
         if found is None:
-            raise QueryError("`background` gives the other rows of a Result that has levels; other data have them themselves")
+            raise QueryError("`background` gives the other rows of a Result with levels; other data have them themselves")
         data = background
     taken = _Data(data, columns)
     if isinstance(data, Result):
@@ -271,8 +271,10 @@ def _row_ids(picked: Any) -> Values:
     ids = numpy.asarray(picked)
     if ids.size == 0:
         return numpy.empty(0, "int64")
+    if ids.ndim == 1 and ids.dtype.kind == "b":  # a mask of all rows
+        return numpy.flatnonzero(ids)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise DataError("`picked` is a Result or a list of positions of rows")
+        raise DataError("`picked` is a Result, a list of positions of rows, or a mask of all rows")
     return ids.astype("int64")
 
 

@@ -110,6 +110,27 @@ TEST(DominanceCounts, ManyRowsOnAnyNumberOfThreads) {
   }
 }
 
+/// Skybands of many rows, most of which a sample leaves out, against counts without a limit.
+TEST(DominanceCounts, SkybandsOfManyRows) {
+  const std::size_t n = 20'000;
+  for (const std::size_t d : {1u, 2u, 3u, 5u}) {
+    for (const std::uint64_t values : {0u, 7u, 5000u}) {
+      for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+        const tests::SkylineCase test(n, drawn_columns(n, d, values, static_cast<unsigned>(d)), width);
+        for (const bool distinct : {false, true}) {
+          DominanceCountsProblem problem{.n = n, .keys = test.problem().keys, .distinct = distinct};
+          const DominanceCounts all = counted(problem, true, 2);
+          std::vector<std::int64_t> expected(all.counts.begin(), all.counts.end());
+          problem.enough = 5;
+          for (std::int64_t& count : expected) count = std::min(count, problem.enough);
+          EXPECT_TRUE(std::ranges::equal(counted(problem, true, 2).counts, expected))
+              << "d " << d << ", values " << values << ", bits " << bits(width) << ", distinct " << distinct;
+        }
+      }
+    }
+  }
+}
+
 TEST(DominanceCounts, CountsWork) {
   const tests::SkylineCase test(500, drawn_columns(500, 3, 0, 5), KeyWidth::bytes4);
   const DominanceCountsProblem problem{.n = 500, .keys = test.problem().keys};

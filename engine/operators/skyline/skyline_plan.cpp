@@ -9,6 +9,7 @@
 #include "engine/operators/skyline/level_strategy.hpp"
 #include "engine/operators/skyline/levels_at_once.hpp"
 #include "engine/operators/skyline/skyline.hpp"
+#include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 #include "planner/cost/levels.hpp"
 #include "planner/facts/estimate.hpp"
 
@@ -114,6 +115,18 @@ double seconds_of_levels(const PhysicalPlan& plan, double rows) {
                                          plan.machine.threads);
 }
 
+/// Returns the cost of finding the rows of the query's skyband, of which a sample leaves a few times as many to count.
+OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept) {
+  constexpr double kLeft = 8;
+  if (plan.query.skyband == kAllRows) return {unit_cost::kStart, 0};
+  const kernels::DominanceCountsProblem problem{
+      .n = static_cast<std::size_t>(segment_rows(plan, all)), .keys = {}, .enough = *plan.query.skyband};
+  if (!kernels::dominance_counts::may_prefilter(problem)) return counting_cost(plan, all, kept);
+  OperatorCost cost = counting_cost(plan, std::min(all, kLeft * kept), kept);
+  cost.seconds += all * unit_cost::kCountJudged / std::max(plan.machine.threads, 1);
+  return cost;
+}
+
 /// Lays out the skyband, which has no choice of algorithms.
 planner::Cardinality lay_out_skyband(PhysicalPlan& plan, const planner::Cardinality& input) {
   const planner::Cardinality rows = rows_of_skyband(plan, input);
@@ -124,8 +137,7 @@ planner::Cardinality lay_out_skyband(PhysicalPlan& plan, const planner::Cardinal
                     rows));
   op.device = kernels::Device::cpu;
   op.statistics = described_preference(plan.sample.preference, rows.expected);
-  OperatorCost cost = plan.query.skyband == kAllRows ? OperatorCost{unit_cost::kStart, 0}
-                                                     : counting_cost(plan, input.expected, rows.expected);
+  OperatorCost cost = skyband_cost(plan, input.expected, rows.expected);
   cost.seconds += seconds_of_levels(plan, rows.expected);
   predict(op, cost);
   return rows;
@@ -138,8 +150,9 @@ OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compare
   const double partitions = std::max(plan.segments.expected, 1.0);
   const double sorting = rows * std::log2(std::max(rows / partitions, 2.0)) * unit_cost::kCountStep;
   const double pairs = dims <= 2 ? 0 : rows * compared / partitions / 2 * dims * unit_cost::kCountPair;
-  constexpr double kBytes = 24;  // a number, a place and a weight
-  return {unit_cost::kStart + sorting + pairs / std::max(plan.machine.threads, 1), rows * (kBytes + 4 * dims)};
+  constexpr double kBytes = 64;  // numbers, places and weights
+  constexpr double kCodes = 16;  // of each key: as made, without equal rows, in order, and in the window
+  return {unit_cost::kStart + sorting + pairs / std::max(plan.machine.threads, 1), rows * (kBytes + kCodes * dims)};
 }
 
 planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& input) {

@@ -1,6 +1,8 @@
 #include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "kernels/cpu/levels/sorted_points.hpp"
 #include "kernels/cpu/parallel.hpp"
@@ -55,9 +57,40 @@ DominanceCounts count(const DominanceCountsProblem& problem, Direction direction
   return found;
 }
 
+/// Returns some keys of a column.
+template <class Key>
+Vector<std::byte> taken(const KeyColumn& column, const Vector<std::uint32_t>& rows) {
+  Vector<std::byte> keys(rows.size() * sizeof(Key));
+  auto* const out = reinterpret_cast<Key*>(keys.data());
+  parallel_for(rows.size(), levels::kSortGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = column.as<Key>()[rows[i]];
+  });
+  return keys;
+}
+
+/// Counts the dominators of the rows that a prefilter leaves; all others have enough.
+DominanceCounts count_left(const DominanceCountsProblem& problem, const Context& context) {
+  const Vector<std::uint32_t> rows = dominance_counts::rows_left(problem, context);
+  Vector<Vector<std::byte>> columns;
+  Vector<KeyColumn> views;
+  for (const KeyColumn& column : problem.keys) {
+    columns.push_back(column.width == KeyWidth::bytes8 ? taken<std::uint64_t>(column, rows)
+                                                       : taken<std::uint32_t>(column, rows));
+    views.push_back({columns.back().data(), column.width});
+  }
+  DominanceCounts found =
+      count({.n = rows.size(), .keys = views, .enough = problem.enough, .distinct = problem.distinct},
+            Direction::dominators, context);
+  const Vector<std::int64_t> of_left = std::move(found.counts);
+  found.counts = Vector<std::int64_t>(problem.n, problem.enough);
+  for (std::size_t i = 0; i < rows.size(); ++i) found.counts[rows[i]] = of_left[i];
+  return found;
+}
+
 }  // namespace
 
 DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Context& context) {
+  if (dominance_counts::may_prefilter(problem)) return count_left(problem, context);
   return count(problem, Direction::dominators, context);
 }
 

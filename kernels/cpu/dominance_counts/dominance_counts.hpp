@@ -59,5 +59,11 @@ void sweep(const WeightedPoints& points, Direction direction, std::int64_t* coun
 void pairs(const WeightedPoints& points, Direction direction, std::int64_t enough, std::int64_t* counts, Work& work,
            const Context& context);
 
+/// Returns true if the problem has many rows, of which few may be left.
+bool may_prefilter(const DominanceCountsProblem& problem);
+
+/// Returns rows, ascending, among which all that fewer than `enough` rows dominate are, and their dominators.
+Vector<std::uint32_t> rows_left(const DominanceCountsProblem& problem, const Context& context);
+
 }  // namespace dominance_counts
 }  // namespace skyrank::kernels

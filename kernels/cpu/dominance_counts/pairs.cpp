@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 #include "kernels/cpu/parallel.hpp"
@@ -31,8 +32,7 @@
 #define SKYRANK_KERNELS_CPU_DOMINANCE_COUNTS_PAIRS
 namespace skyrank::kernels::dominance_counts {
 
-/// Codes of points in columns, and how many rows each stands for. Behind the last point there is room for a vector
-/// whose weights are 0.
+/// Codes of points in columns, and how many rows each stands for. Behind the last point there is room for a vector.
 struct WindowView {
   const std::int32_t* columns = nullptr;  ///< `dims` columns of `stride` codes
   const std::int32_t* weights = nullptr;
@@ -86,29 +86,38 @@ constexpr std::size_t kBlock = 2048;                           ///< points that 
 constexpr std::size_t kGrain = 16;                             ///< points that one thread takes at a time
 constexpr std::size_t kTile = 2048;                            ///< points of the window that stay in the caches
 
-/// The points with which others are compared.
+/// The points with which others are compared. It grows with them.
 class Window {
  public:
-  Window(std::size_t capacity, std::size_t dims)
-      : stride_(capacity + kMaxLanes), dims_(dims), columns_(stride_ * dims, 0), weights_(stride_, 0) {}
+  Window(std::size_t room, std::size_t dims) : dims_(dims) { grow(room); }
 
   std::size_t size() const { return size_; }
   WindowView view() const { return {columns_.data(), weights_.data(), stride_, dims_}; }
 
   void push(const std::int32_t* point, std::int32_t weight) {
+    if (size_ + kMaxLanes == stride_) grow(2 * size_ + 1);
     for (std::size_t c = 0; c < dims_; ++c) columns_[c * stride_ + size_] = point[c];
     weights_[size_++] = weight;
   }
 
-  void truncate(std::size_t size) {
-    std::fill(weights_.begin() + static_cast<std::ptrdiff_t>(size),
-              weights_.begin() + static_cast<std::ptrdiff_t>(size_), 0);
-    size_ = size;
-  }
+  /// Forgets the points from `size` on.
+  void truncate(std::size_t size) { size_ = size; }
 
  private:
-  std::size_t stride_;
+  void grow(std::size_t room) {
+    const std::size_t stride = room + kMaxLanes;
+    Scratch<std::int32_t> columns(stride * dims_, 0);
+    for (std::size_t c = 0; c < dims_; ++c) {
+      std::copy_n(columns_.begin() + static_cast<std::ptrdiff_t>(c * stride_), size_,
+                  columns.begin() + static_cast<std::ptrdiff_t>(c * stride));
+    }
+    columns_ = std::move(columns);
+    weights_.resize(stride, 0);
+    stride_ = stride;
+  }
+
   std::size_t dims_;
+  std::size_t stride_ = 0;
   std::size_t size_ = 0;
   Scratch<std::int32_t> columns_;
   Scratch<std::int32_t> weights_;
@@ -175,7 +184,7 @@ void count_all(const WeightedPoints& points, const OrderedPoints& ordered, std::
 class BandCount {
  public:
   BandCount(const WeightedPoints& points, const OrderedPoints& ordered, std::int64_t enough, const Context& context)
-      : points_(points), ordered_(ordered), enough_(enough), context_(context), window_(points.size, points.dims) {}
+      : points_(points), ordered_(ordered), enough_(enough), context_(context), window_(kBlock, points.dims) {}
 
   /// Counts the points [first, first + size) of the order, behind all before.
   void add_block(std::size_t first, std::size_t size, std::int64_t* counts, Work& work) {

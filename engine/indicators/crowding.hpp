@@ -22,19 +22,24 @@ double finite_span(std::span<const RowId> rows, const ValueOf& value) {
   return span > 0 ? span : 1;
 }
 
-/// Adds what a term contributes to the crowding distance of the rows of one level, which it sorts. `value_of` returns
-/// the value of a row, which is not NaN; `crowding` has a number for each row id.
+/// Orders rows by a term's values, none of them NaN, then by their ids.
 template <class ValueOf>
-void add_crowding(std::span<RowId> rows, const ValueOf& value_of, double* crowding) {
-  std::sort(rows.begin(), rows.end(), [&](RowId a, RowId b) {
+auto by_value(const ValueOf& value_of) {
+  return [&value_of](RowId a, RowId b) {
     const double x = value_of(a);
     const double y = value_of(b);
     return x != y ? x < y : a < b;
-  });
+  };
+}
+
+/// Adds what a term contributes to the crowding distance of the rows of one level, which are in the order of
+/// `by_value`. `crowding` has a number for each row id.
+template <class ValueOf>
+void add_crowding(std::span<const RowId> rows, const ValueOf& value_of, double* crowding) {
   if (rows.empty() || value_of(rows.front()) == value_of(rows.back())) return;
   // Half of each value, so that no difference of finite ones overflows.
   const auto value = [&](RowId row) { return value_of(row) / 2; };
-  const double span = finite_span(std::span<const RowId>(rows), value);
+  const double span = finite_span(rows, value);
   crowding[rows.front()] = std::numeric_limits<double>::infinity();
   crowding[rows.back()] = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i + 1 < rows.size(); ++i) {

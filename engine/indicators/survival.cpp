@@ -49,8 +49,9 @@ LevelRows by_level(const std::vector<std::int32_t>& levels) {
 /// Finds the crowding distance of the rows of one level, and puts the rows in the order of columns.
 void find_crowding(const DensePoints& points, Rows rows, std::vector<double>& crowding) {
   for (std::size_t column = 0; column < points.dims; ++column) {
-    exec::add_crowding(
-        rows, [&](RowId row) { return points[static_cast<std::size_t>(row)][column]; }, crowding.data());
+    const auto value = [&](RowId row) { return points[static_cast<std::size_t>(row)][column]; };
+    std::sort(rows.begin(), rows.end(), exec::by_value(value));
+    exec::add_crowding(rows, value, crowding.data());
   }
 }
 

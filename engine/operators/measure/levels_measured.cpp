@@ -13,6 +13,7 @@
 #include "engine/operators/skyline/levels_at_once.hpp"
 #include "engine/query/bind/binding.hpp"
 #include "kernels/cpu/indicators/indicators.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 
 // Crowding distance: Deb et al., IEEE TEVC 6(2), 2002. Hypervolume contribution: Fonseca et al., CEC 2006. Compromise:
 // the weighted Chebyshev distance to the ideal point, which is Wierzbicki's achievement function with that point as its
@@ -177,8 +178,9 @@ Column MeasuredLevels::column(const query::BoundMeasure& measure) const {
 void MeasuredLevels::find_crowding(Rows level, Values& out) const {
   for (const RowId row : level) out[row] = 0;
   for (const Values& values : values_) {
-    add_crowding(
-        level, [&](RowId row) { return values[row]; }, out.data());
+    const auto value = [&](RowId row) { return values[row]; };
+    kernels::parallel_sort(level.begin(), level.end(), by_value(value), context_.kernel_context);
+    add_crowding(level, value, out.data());
   }
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <functional>
 
 #include "kernels/cpu/dominance_counts/dominance_counts.hpp"
+#include "kernels/cpu/parallel_sort.hpp"
 
 // Counts by two keys: points go by in lexicographic order, so that no later one dominates an earlier one, and a point
 // is dominated by those before it whose second key does not exceed its own. A Fenwick tree over the ranks of second
@@ -40,7 +42,7 @@ void sweep(const WeightedPoints& points, Direction direction, std::int64_t* coun
   const auto second = [&](std::size_t point) { return points.codes[2 * point + 1]; };
   Vector<std::int32_t> values(points.size);
   for (std::size_t i = 0; i < points.size; ++i) values[i] = second(i);
-  std::sort(values.begin(), values.end());
+  parallel_sort(values.begin(), values.end(), std::less<>(), context);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   PrefixSums sums(values.size());
   const bool forward = direction == Direction::dominators;

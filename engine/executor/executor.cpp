@@ -7,6 +7,7 @@
 #include "engine/operators/filter/filter_stage.hpp"
 #include "engine/operators/gather/gather_stage.hpp"
 #include "engine/operators/group/group_stage.hpp"
+#include "engine/operators/measure/measure_stage.hpp"
 #include "engine/operators/missing/missing_stage.hpp"
 #include "engine/operators/partition/partition_stage.hpp"
 #include "engine/operators/rank/fused_stage.hpp"
@@ -51,9 +52,10 @@ Result run_stages(Execution& execution, const Table& input) {
     return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(partitioned.ranked));
   }
   Segments segments = partition_rows(execution, source, rows, std::move(partitioned.split));
-  const Candidates candidates =
-      filter_last(execution, source,
-                  prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share));
+  ChosenFrom from;
+  Candidates kept =
+      prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share, &from);
+  const Candidates candidates = measure(execution, source, from, filter_last(execution, source, std::move(kept)));
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 

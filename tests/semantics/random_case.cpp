@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -36,7 +37,7 @@ struct Meaning {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), large_(large) {}
+  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), measures_(seed), large_(large) {}
 
   RandomCase make() {
     make_table();
@@ -67,6 +68,7 @@ class Generator {
     if (chance(40)) query.nan(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
+    if (prefer && measure_below(100) < 30) add_measures();
     return std::move(made_);
   }
 
@@ -79,6 +81,7 @@ class Generator {
   const T& one_of(const std::vector<T>& items) {
     return items[static_cast<std::size_t>(below(static_cast<std::int64_t>(items.size())))];
   }
+  std::uint64_t measure_below(std::uint64_t bound) { return measures_() % bound; }
   bool name_chance(int percent) { return static_cast<int>(names_() % 100) < percent; }
 
   /// A key by a field under its own name, or by an expression under `name`, which `field` becomes then.
@@ -385,6 +388,55 @@ class Generator {
     }
   }
 
+  /// Replaces the preference by a flat one, and adds a skyband and functions of rows.
+  void add_measures() {
+    Query& query = made_.query;
+    std::vector<Preference> terms;
+    std::vector<std::string> calls = {"level()", "dominated_by()", "dominates()"};
+    if (measure_below(2) == 0) {
+      for (std::uint64_t i = 1 + measure_below(4); i > 0; --i) terms.push_back(term());
+    } else {
+      add_number_terms(terms, calls);
+    }
+    query.prefer(terms.size() == 1 ? terms.front() : pareto(std::move(terms)));
+    if (measure_below(100) < 60) {
+      query.levels(std::nullopt).at_least(std::nullopt);
+      query.skyband(measure_below(100) < 30 ? kAllRows : 1 + static_cast<std::int64_t>(measure_below(6)));
+    }
+    const auto call = [&] { return Expression(calls[measure_below(calls.size())]); };
+    std::vector<RankTerm> ranking = query.rank_by();
+    for (std::uint64_t i = measure_below(3); i > 0; --i) {
+      const auto place = static_cast<std::ptrdiff_t>(measure_below(ranking.size() + 1));
+      ranking.insert(ranking.begin() + place, RankTerm(call(), measure_below(2) == 0));
+    }
+    if (!ranking.empty()) query.rank_by(ranking);
+    std::vector<SelectItem> items = query.select();
+    for (std::uint64_t i = measure_below(3); i > 0; --i) items.push_back({"m" + std::to_string(i), call()});
+    query.select(std::move(items));
+  }
+
+  /// Adds `low` and `high` terms of numbers, and the functions of rows that need such.
+  void add_number_terms(std::vector<Preference>& terms, std::vector<std::string>& calls) {
+    const bool small = measure_below(2) == 0;  // for volumes that no order of operations rounds
+    const auto numbers = fields_of([&](const Field& field) {
+      return small ? field.small && is_integer(field.type.type)
+                   : is_numeric(field.type.type) && (!is_decimal(field.type.type) || field.small);
+    });
+    if (numbers.empty()) return terms.push_back(term());
+    std::string reference;
+    std::string weights;
+    for (std::uint64_t i = 1 + measure_below(3); i > 0; --i) {
+      const Expression value = Expression::column(numbers[measure_below(numbers.size())].name);
+      const bool high = measure_below(2) == 0;
+      terms.push_back(measure_below(5) == 0 ? inverse(high ? low(value) : skyrank::high(value))
+                                            : (high ? skyrank::high(value) : low(value)));
+      reference += (reference.empty() ? "" : ", ") + std::to_string(high ? -1 : 4);
+      weights += (weights.empty() ? "" : ", ") + std::string(measure_below(2) == 0 ? "1" : "0.25");
+    }
+    calls.insert(calls.end(), {"crowding()", "compromise()", "compromise(" + weights + ")"});
+    if (small) calls.push_back("contribution(" + reference + ")");
+  }
+
   Preference preference(int depth) {
     if (depth == 0 || chance(25)) return term();
     if (chance(10)) return inverse(preference(depth - 1));
@@ -434,7 +486,8 @@ class Generator {
   }
 
   std::mt19937_64 random_;
-  std::mt19937_64 names_;  // of keys: cases stay as they are without names
+  std::mt19937_64 names_;     // of keys: cases stay as they are without names
+  std::mt19937_64 measures_;  // and without functions of rows
   bool large_;
   int null_percent_ = 0;
   std::vector<Field> fields_;  // of the input, then of the groups

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include <skyrank/error.hpp>
@@ -50,6 +51,18 @@ std::vector<std::pair<std::size_t, std::size_t>> packs_of(const std::vector<KeyW
   return result;
 }
 
+/// Keys of the values that a measure has for each of n rows.
+Keys measure_keys(const query::BoundRankTerm& term, const Column& values, std::int64_t n) {
+  query::BoundNode column;
+  column.op = query::Op::column;
+  column.type = term.expression.root->type;
+  column.column = 0;
+  query::BoundRankTerm of_column = term;
+  of_column.expression.root = std::make_shared<const query::BoundNode>(column);
+  of_column.expression.column = 0;
+  return make_keys(of_column, Table({values}), Rows{n, nullptr});
+}
+
 std::vector<KeyWidth> widths_of(const std::vector<Keys>& keys) {
   std::vector<KeyWidth> widths;
   for (const Keys& column : keys) widths.push_back(column.column.width);
@@ -83,9 +96,14 @@ bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t larges
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, bool packs, DeviceQueryState* device, KeyShare* share) {
+                                 const RowSet& rows, bool packs, DeviceQueryState* device, KeyShare* share,
+                                 std::span<const Column> measures) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
+    if (term.measure) {
+      terms.push_back(measure_keys(term, measures[*term.measure], rows.size()));
+      continue;
+    }
     const auto make = [&] {
       return device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view());
     };

@@ -242,6 +242,8 @@ void bind_queries(nb::module_& module) {
       .def(
           "levels", [](Query& q, std::optional<std::int64_t> n) { q.levels(n); }, nb::arg().none())
       .def(
+          "skyband", [](Query& q, std::optional<std::int64_t> n) { q.skyband(n); }, nb::arg().none())
+      .def(
           "at_least", [](Query& q, std::optional<std::int64_t> n) { q.at_least(n); }, nb::arg().none())
       .def("distinct", [](Query& q, bool on) { q.distinct(on); })
       .def("rank_by", &set_rank_by)

@@ -81,6 +81,8 @@ class SqlBuilder {
   void nulls_last(std::size_t offset) { nulls_last_.push_back(offset); }
   void levels();
   void at_least() { query_.at_least(integer_); }
+  void skyband();
+  void skyband_of_all() { query_.skyband(kAllRows); }
   void limit() { query_.limit(integer_); }
   void offset() { query_.offset(integer_); }
   void with_ties() { query_.ties(Ties::all); }

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kListThreads)
   using Order = ListOrder<N>;
   Order order(from.lists.elements_of(row), from.lists.sizes[row], *dynamic_shared<typename Order::Shared>());
   order.order(k, from.bound_of(row).high, static_cast<unsigned>(from.rows.columns),
-              [&](unsigned rank, std::size_t column) { answer.put(from.rows, row, k, rank, column); });
+              [&](unsigned rank, std::size_t column) { answer.put(from.rows, row, rank, column); });
 }
 
 /// The elements of lists.
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kLongThreads)
   wait_for_previous();
   let_next_start();
   const unsigned rank = blockIdx.x * kLongThreads + threadIdx.x;
-  if (rank < k) answer.put(rows, row, k, rank, static_cast<std::size_t>(sorted[rank] & N::Bits::kRowMask));
+  if (rank < k) answer.put(rows, row, rank, static_cast<std::size_t>(sorted[rank] & N::Bits::kRowMask));
 }
 
 /// Launches the kernels.

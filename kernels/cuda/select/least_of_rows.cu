@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::size_t i = std::size_t{blockIdx.x} * kRowsOfBlock + threadIdx.x / Shape::kThreads; i < rows.count();
        i += stride) {
     Selection selection({rows.numbers + rows.begin(i), order}, static_cast<unsigned>(rows.size(i)), shared);
-    selection.select(k, [&](unsigned rank, unsigned column) { answer.put(rows, i, k, rank, column); });
+    selection.select(k, [&](unsigned rank, unsigned column) { answer.put(rows, i, rank, column); });
   }
 }
 

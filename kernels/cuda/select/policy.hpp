@@ -82,6 +82,8 @@ struct LongPolicy {
   /// Fewer take two launches by parts: k = 1 of 131,072 floats 20, here 22; of 2^26 101, here 98.
   static constexpr std::size_t kMinWanted = 2;
   static constexpr std::size_t kMaxWanted = std::size_t{10} << 20;
+  /// Columns of a row that are read together, at most; of longer rows the best of stretches are put together.
+  static constexpr std::size_t kMaxColumns = std::size_t{1} << 30;
 
   /// Returns the blocks of each row; 0 where rows are too many or too short.
   static constexpr std::size_t blocks_of(std::size_t rows, std::size_t columns, std::size_t k, std::size_t width,

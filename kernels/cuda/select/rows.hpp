@@ -37,6 +37,11 @@ struct Positions {
   void* data = nullptr;
   bool wide = false;  ///< they have 64 bits
 
+  /// Returns those from place i on.
+  Positions from(std::size_t i) const {
+    if (wide) return {static_cast<std::int64_t*>(data) + i, wide};
+    return {static_cast<std::int32_t*>(data) + i, wide};
+  }
   SKYRANK_HD std::int64_t operator[](std::size_t i) const {
     return wide ? static_cast<const std::int64_t*>(data)[i] : static_cast<const std::int32_t*>(data)[i];
   }
@@ -60,16 +65,18 @@ struct Selected {
 template <class Stored>
 struct RowAnswer {
   Selected<Stored> selected;
-  Positions before = {};  ///< the columns' own positions in a longer row; none: they are columns of the row
+  std::size_t stride = 0;         ///< places from the answer of a part to that of the next one
+  std::int64_t first_column = 0;  ///< the rows' first column in longer rows
+  Positions before = {};          ///< the columns' positions there; none: they are neighbours
 
   /// Writes what has a rank in part i.
-  SKYRANK_HD void put(const RowParts<Stored>& rows, std::size_t i, std::size_t k, std::size_t rank,
-                      std::size_t column) const {
+  SKYRANK_HD void put(const RowParts<Stored>& rows, std::size_t i, std::size_t rank, std::size_t column) const {
     const std::size_t from = rows.begin(i) + column;
-    const std::size_t to = i * k + rank;
+    const std::size_t to = i * stride + rank;
     selected.values[to] = rows.numbers[from];
-    selected.columns.set(
-        to, before.data == nullptr ? static_cast<std::int64_t>(rows.first_column(i) + column) : before[from]);
+    selected.columns.set(to, before.data != nullptr
+                                 ? before[from]
+                                 : first_column + static_cast<std::int64_t>(rows.first_column(i) + column));
   }
 };
 

@@ -1,5 +1,6 @@
 #include "kernels/cuda/select/select.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -16,11 +17,11 @@
 #include "kernels/cuda/select/rows.hpp"
 #include "kernels/cuda/select/workspace.hpp"
 
-// Rows are divided into parts, so that a few long ones fill the device as many short ones do. The k best of each part
-// are the rows of a smaller matrix, from which the same kernels select again, until a row is one part. Parts follow
-// each other in the order of columns and leave equal numbers in that order, so ties go to the lowest column at each
-// level. Example: 1 row of 10^6 columns, k = 10: 122 parts of 8,196 or 8,197 columns leave a row of 1,220, whose 1 part
-// leaves the answer.
+// Rows are divided into parts, so that a few long ones fill the device as many short ones do, and those of more than
+// 2^30 columns into stretches that several blocks read together. The k best of each part or stretch are the rows of a
+// smaller matrix, from which the same kernels select again, until a row is one part. Parts follow each other in the
+// order of columns and leave equal numbers in that order, so ties go to the lowest column at each level. Example: 1 row
+// of 10^6 columns, k = 10: 122 parts of 8,196 or 8,197 columns leave a row of 1,220, whose 1 part leaves the answer.
 namespace skyrank::kernels::cuda {
 namespace select {
 namespace {
@@ -79,11 +80,59 @@ Selected<Stored> wanted_of(const SelectProblem& problem) {
 }
 
 /// Returns the blocks that read each row together; 0 where they do not.
+template <class Stored>
+std::size_t blocks_of(const RowParts<Stored>& rows, std::size_t k, const DeviceStream& device) {
+  if (rows.columns > LongPolicy::kMaxColumns) return 0;
+  return LongPolicy::blocks_of(rows.rows, rows.columns, k, sizeof(Stored), device.properties.multiprocessors);
+}
+
+/// The columns of rows of which each stretch is read by several blocks.
+struct LongStretches {
+  std::size_t count = 0;  ///< 0 where rows are not that long, or the stretches' best too many
+  std::size_t columns = 0;
+
+  template <class Stored>
+  LongStretches(const RowParts<Stored>& rows, std::size_t k, const DeviceStream& device) {
+    if (rows.columns <= LongPolicy::kMaxColumns) return;
+    count = (rows.columns + LongPolicy::kMaxColumns - 1) / LongPolicy::kMaxColumns;
+    columns = (rows.columns + count - 1) / count;
+    const std::size_t last = rows.columns - (count - 1) * columns;
+    const auto blocks_for = [&](std::size_t size) {
+      return blocks_of<Stored>({.rows = rows.rows, .columns = size}, k, device);
+    };
+    const bool is_selected_at_last = k <= RowPolicy::kMaxWanted || blocks_for(count * k) > 0;
+    if (blocks_for(columns) == 0 || blocks_for(last) == 0 || !is_selected_at_last) count = 0;
+  }
+};
+
+/// Selects the k best of each stretch of each row. Returns these as rows, and their columns as the answer's `before`.
 template <class N>
-std::size_t blocks_of(const RowParts<typename N::Stored>& rows, std::size_t k, const DeviceStream& device) {
-  if (rows.columns > std::numeric_limits<std::int32_t>::max()) return 0;
-  return LongPolicy::blocks_of(rows.rows, rows.columns, k, sizeof(typename N::Stored),
-                               device.properties.multiprocessors);
+RowParts<typename N::Stored> best_of_stretches(const RowParts<typename N::Stored>& rows, const LongStretches& stretches,
+                                               const KeyOrder<typename N::Key>& order, std::size_t k,
+                                               RowAnswer<typename N::Stored>& answer, Workspace& workspace,
+                                               const DeviceStream& device) {
+  using Stored = typename N::Stored;
+  const std::size_t stride = stretches.count * k;
+  auto* const values = workspace.take<Stored>(rows.rows * stride);
+  const Positions positions{workspace.take<std::int64_t>(rows.rows * stride), true};
+  const Workspace free = workspace;
+  for (std::size_t i = 0; i < stretches.count; ++i) {
+    const std::size_t first = i * stretches.columns;
+    const RowParts<Stored> stretch{.numbers = rows.numbers + first,
+                                   .rows = rows.rows,
+                                   .columns = std::min(stretches.columns, rows.columns - first),
+                                   .stride = rows.stride};
+    RowAnswer<Stored> best;
+    best.stride = stride;
+    best.first_column = static_cast<std::int64_t>(first);
+    // Without memory there are no places to begin at.
+    if (!workspace.counts()) best.selected = {values + i * k, positions.from(i * k)};
+    Workspace own = free;
+    least_of_long_rows<N>(stretch, blocks_of(stretch, k, device), order, k, best, own, device);
+    workspace.cover(own);
+  }
+  answer.before = positions;
+  return {.numbers = values, .rows = rows.rows, .columns = stride, .stride = stride};
 }
 
 template <class N>
@@ -94,15 +143,20 @@ void select_by_parts(const SelectProblem& problem, Workspace& workspace, const D
   const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
   RowParts<Stored> rows = rows_of<Stored>(problem);
   RowAnswer<Stored> answer;
+  if (const LongStretches stretches(rows, k, device); stretches.count > 0) {
+    rows = best_of_stretches<N>(rows, stretches, order, k, answer, workspace, device);
+  }
   for (bool is_last = false; !is_last;) {
-    const std::size_t blocks = blocks_of<N>(rows, k, device);
+    const std::size_t blocks = blocks_of(rows, k, device);
     if (blocks > 0) {
       answer.selected = wanted_of<Stored>(problem);
+      answer.stride = k;
       return least_of_long_rows<N>(rows, blocks, order, k, answer, workspace, device);
     }
     rows.parts = PartPolicy::parts_of(rows.rows, rows.columns, k, device.properties.multiprocessors);
     is_last = rows.parts == 1;
     answer.selected = wanted_of<Stored>(problem);
+    answer.stride = k;
     if (!is_last) {
       const std::size_t size = rows.count() * k;
       answer.selected.values = workspace.take<Stored>(size);
@@ -121,7 +175,8 @@ void select_numbers(const SelectProblem& problem, Workspace& workspace, const De
   using Stored = typename N::Stored;
   const SelectProblem dense = is_spread(problem) ? packed<Stored>(problem, workspace, device) : problem;
   const auto k = static_cast<std::size_t>(problem.k);
-  if (k > RowPolicy::kMaxWanted && blocks_of<N>(rows_of<Stored>(dense), k, device) == 0) {
+  const RowParts<Stored> rows = rows_of<Stored>(dense);
+  if (k > RowPolicy::kMaxWanted && blocks_of(rows, k, device) == 0 && LongStretches(rows, k, device).count == 0) {
     return select_by_sort<Stored>(dense, workspace, device);
   }
   select_by_parts<N>(dense, workspace, device);

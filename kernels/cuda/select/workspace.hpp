@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/cuda/device/memory.hpp"
@@ -20,6 +21,9 @@ class Workspace {
     bytes_ += (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
     return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);
   }
+
+  /// Takes as much as another one did that began as a copy of this one, and whose arrays may be overwritten now.
+  void cover(const Workspace& other) { bytes_ = std::max(bytes_, other.bytes_); }
 
   /// Returns true if there is no memory.
   bool counts() const { return memory_ == nullptr; }

@@ -97,7 +97,7 @@ std::vector<std::int64_t> equal_bounds(std::size_t count, std::size_t rows) {
 }
 
 TEST_F(PartitionsOnGpu, OfOneLength) {
-  const std::size_t count = kEmulated ? 3 : 300;
+  const std::size_t count = kEmulated ? 3 : 60;
   for (const Distribution distribution : kDistributions) {
     SCOPED_TRACE(name_of(distribution));
     for (const std::size_t rows : {1, 31, 1000, kEmulated ? 2049 : 20'000}) {
@@ -111,7 +111,7 @@ TEST_F(PartitionsOnGpu, OfOneLength) {
 }
 
 TEST_F(PartitionsOnGpu, LongWithManyWanted) {
-  const std::size_t count = kEmulated ? 2 : 600;
+  const std::size_t count = kEmulated ? 2 : 150;
   constexpr std::size_t kRows = 33'003;
   for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct}) {
     SCOPED_TRACE(name_of(distribution));
@@ -126,7 +126,7 @@ TEST_F(PartitionsOnGpu, LongWithManyWanted) {
 TEST_F(PartitionsOnGpu, OfManyLengths) {
   std::mt19937_64 engine(9);
   std::vector<std::int64_t> lengths{5, 0, 1, 40'000, 17, 4096, 0, 900, 2049};
-  if (!kEmulated) lengths.insert(lengths.end(), {3'000'000, 8192, 8193});
+  if (!kEmulated) lengths.insert(lengths.end(), {700'000, 8192, 8193});
   const std::vector<std::int64_t> bounds = bounds_of(lengths);
   Values values(static_cast<std::size_t>(bounds.back()));
   for (std::uint64_t& value : values) value = engine() % 50'000;

@@ -167,3 +167,33 @@ def test_names_of_columns_of_arrays():
         skyrank.skyline(points, columns=["x"])
     with pytest.raises(skyrank.QueryError, match="there is no column 2"):
         skyrank.skyline(points, low=[2])
+
+
+def test_feasible_rows_come_first():
+    data = {"weight": [5, 12, 11, 9], "price": [9, 1, 2, 8]}
+    assert skyrank.skyline(data, low="price", feasible="weight <= 10").rows.tolist() == [3]
+    found = skyrank.skyline(data, low="price", feasible="weight <= 10", violation="weight - 10", levels=4)
+    assert found.levels.tolist() == [2, 4, 3, 1]
+    query = skyrank.Query().prefer(skyrank.feasible("weight <= 10", skyrank.low("price"), "weight - 10"))
+    assert skyrank.query(data, query).rows.tolist() == [3]
+    assert query == skyrank.Query.parse("SELECT * FROM data PREFERRING LOW price FEASIBLE weight <= 10 VIOLATION weight - 10")
+    assert skyrank.Query.parse(query.to_sql()) == query
+
+
+def test_violations_need_a_condition():
+    with pytest.raises(skyrank.QueryError, match="needs `feasible`"):
+        skyrank.skyline({"a": [1]}, low="a", violation="a")
+
+
+def test_steps_make_boxes():
+    data = {"Unit Price": [4, 6, 5], "x": [1.0, 1.04, 1.2], "day": numpy.array(["2026-01-01", "2026-01-08", "2026-01-02"], "M8[D]")}
+    assert skyrank.skyline(data, by=skyrank.high("Unit Price", step=5)).rows.tolist() == [1, 2]
+    assert skyrank.skyline(data, by=skyrank.low("x", step="10%")).rows.tolist() == [0, 1]
+    assert skyrank.skyline(data, by=skyrank.high("day", step="1w")).rows.tolist() == [1]
+    assert skyrank.low("x", step=0.5) == skyrank.low("bucket(x, 0.5)")
+
+
+@pytest.mark.parametrize("step", [0, -1, float("nan"), "ten", "0%", True])
+def test_steps_that_are_none(step):
+    with pytest.raises(skyrank.QueryError, match="boxes"):
+        skyrank.low("x", step=step)

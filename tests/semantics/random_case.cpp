@@ -36,7 +36,7 @@ struct Meaning {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), large_(large) {}
+  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), words_(seed + 1), large_(large) {}
 
   RandomCase make() {
     make_table();
@@ -376,7 +376,11 @@ class Generator {
 
   void add_preference() {
     Query& query = made_.query;
-    query.prefer(preference(3));
+    Preference whole = preference(3);
+    apart([&] {
+      if (chance(20)) whole = behind_condition(std::move(whole));
+    });
+    query.prefer(std::move(whole));
     if (chance(20)) query.distinct(true);
     if (chance(20)) {
       query.levels(1 + below(4));
@@ -410,7 +414,54 @@ class Generator {
     if (chance(20) && is_integer(field.type.type))
       return in(expression, {{std::int64_t{1}}, {std::int64_t{0}, std::int64_t{3}}});
     const Expression value = chance(20) ? key() : expression;
-    return chance(50) ? low(value) : high(value);
+    Preference found = chance(50) ? low(value) : high(value);
+    apart([&] {
+      if (value == expression && chance(25)) found = in_boxes(std::move(found), field);
+    });
+    return found;
+  }
+
+  /// Draws from numbers of its own, so that all else stays as it is.
+  template <class Draw>
+  void apart(const Draw& draw) {
+    std::swap(random_, words_);
+    draw();
+    std::swap(random_, words_);
+  }
+
+  Preference behind_condition(Preference preference) {
+    const Meaning met = condition(1);
+    std::vector<Expression> violations;
+    for (const Field& field : fields_of([](const Field& f) { return f.small && is_integer(f.type.type); })) {
+      if (!chance(40)) continue;
+      const std::string name = field.name;
+      violations.push_back(Expression(name + " % 4"));
+      known({"case when " + met.text + " then 0 else " + name + " % 4 end", [met, name](const Row& row) -> Value {
+               if (met.formula(row) == Value(true)) return std::int64_t{0};
+               const Value value = row(name);
+               return is_null(value) ? value : Value(std::get<std::int64_t>(value) % 4);
+             }});
+    }
+    return feasible(known(met), std::move(violations), std::move(preference));
+  }
+
+  Preference in_boxes(Preference term, const Field& field) {
+    const std::string name = field.name;
+    const bool ratio = is_numeric(field.type.type) && chance(30);
+    const Value size = ratio                                ? Value(std::string(chance(50) ? "50%" : "1000%"))
+                       : field.type.type == Type::timestamp ? Value(std::string(one_of<std::string>({"2s", "1min"})))
+                       : field.type.type == Type::date      ? Value(1 + below(9))
+                       : !is_numeric(field.type.type)       ? Value(Null{})
+                       : chance(50) || is_integer(field.type.type) ? Value(1 + below(5))
+                                                                   : Value(0.25 * static_cast<double>(1 + below(9)));
+    if (is_null(size)) return term;
+    Preference boxed = step(std::move(term), size);
+    const double times = ratio ? (size == Value(std::string("50%")) ? 1.5 : 11) : 0;
+    const TimeUnit unit = field.type.unit;
+    made_.formulas[boxed.expression->text()] = [=](const Row& row) {
+      return ratio ? reference::ratio_box(row(name), times) : reference::box(row(name), size, unit);
+    };
+    return boxed;
   }
 
   void add_selection() {
@@ -435,6 +486,7 @@ class Generator {
 
   std::mt19937_64 random_;
   std::mt19937_64 names_;  // of keys: cases stay as they are without names
+  std::mt19937_64 words_;  // of boxes and conditions to meet, likewise
   bool large_;
   int null_percent_ = 0;
   std::vector<Field> fields_;  // of the input, then of the groups

@@ -570,6 +570,43 @@ int compare(const Value& a, const Value& b) {
   return three_way(std::get<std::string>(a), std::get<std::string>(b));
 }
 
+Value box(const Value& value, const Value& size, TimeUnit unit) {
+  if (is_null(value) || is_nan(value)) return value;
+  if (const auto* number = std::get_if<double>(&value)) {
+    const auto* whole = std::get_if<std::int64_t>(&size);
+    return std::floor(*number / (whole != nullptr ? static_cast<double>(*whole) : std::get<double>(size)));
+  }
+  Wide width = 0;
+  if (const auto* text = std::get_if<std::string>(&size)) {
+    const std::int64_t ticks[] = {1, 1'000, 1'000'000, 1'000'000'000};
+    width = scaled(Wide{*text == "2s" ? 2 : 60} * ticks[static_cast<int>(unit)], 0);
+  } else {
+    const auto* number = std::get_if<double>(&size);
+    width = number != nullptr ? static_cast<Wide>(*number * 10'000) : *as_exact(size);
+  }
+  const Wide scaled_value = *as_exact(value);
+  Wide quotient = scaled_value / width;
+  while (quotient * width > scaled_value) --quotient;
+  return std::holds_alternative<Decimal>(value) ? Value(Decimal{quotient, 0}) : value_of(quotient);
+}
+
+Value ratio_box(const Value& value, double times) {
+  if (is_null(value) || is_nan(value)) return value;
+  long double number = 0;
+  if (const auto* real = std::get_if<double>(&value)) number = *real;
+  if (const auto* decimal = std::get_if<Decimal>(&value)) {
+    number = static_cast<double>(static_cast<long double>(decimal->unscaled) / std::pow(10.0L, decimal->scale));
+  }
+  if (const std::optional<Wide> whole = as_integer(value)) number = static_cast<double>(*whole);
+  if (number < 0) return std::numeric_limits<double>::quiet_NaN();
+  if (number == 0 || std::isinf(number)) return static_cast<double>(number == 0 ? -INFINITY : INFINITY);
+  double box = 0;
+  long double boundary = 1;
+  for (; static_cast<double>(boundary) > number; --box) boundary /= times;
+  for (; static_cast<double>(boundary * times) <= number; ++box) boundary *= times;
+  return box;
+}
+
 bool same(const Value& a, const Value& b) {
   if (is_nan(a) || is_nan(b)) return is_nan(a) && is_nan(b);
   const auto* x = std::get_if<double>(&a);

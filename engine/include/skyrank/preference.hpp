@@ -58,6 +58,14 @@ SKYRANK_EXPORT Preference pareto(std::vector<Preference> terms);
 SKYRANK_EXPORT Preference prior(std::vector<Preference> terms);
 /// The reverse order among values; NaN and NULL stay worst.
 SKYRANK_EXPORT Preference inverse(Preference preference);
+/// Rows for which the condition is true come before all others, which smaller violations order: the first decides, and
+/// only where it finds rows equal, the next. `preference` decides between rows that meet the condition, and between
+/// rows with equal violations. It is a `prior` of these parts (Deb, "An efficient constraint handling method for
+/// genetic algorithms", CMAME 186, 2000).
+SKYRANK_EXPORT Preference feasible(Expression condition, std::vector<Expression> violations, Preference preference);
+/// Values of a `low` or `high` term compare by their boxes: bucket(e, size) of a number, and of a text such as "7d" for
+/// times; log_bucket(e, ratio) of a text such as "10%". QueryError for another term and for what is no size.
+SKYRANK_EXPORT Preference step(Preference term, Value size);
 
 /// One term of a ranking.
 struct SKYRANK_EXPORT RankTerm {

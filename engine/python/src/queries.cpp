@@ -148,6 +148,8 @@ void bind_preference(nb::module_& module) {
       });
   module.def("low", &low);
   module.def("high", &high);
+  module.def("step", [](const Preference& term, nb::handle size) { return step(term, to_value(size)); });
+  module.def("feasible", &feasible);
   module.def("where", &where);
   module.def("pareto", &pareto);
   module.def("prior", &prior);

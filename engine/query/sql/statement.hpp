@@ -59,6 +59,7 @@ class SqlBuilder {
   std::optional<std::size_t> read_expression(std::size_t offset);
   std::optional<std::size_t> read_preferred(std::size_t offset);
   std::optional<std::size_t> read_value(std::size_t offset);
+  std::optional<std::size_t> read_box_size(std::size_t offset);
   std::optional<std::size_t> read_integer(std::size_t offset);
   std::optional<std::size_t> read_alias(std::size_t offset);
   std::optional<std::size_t> read_table(std::size_t offset);
@@ -93,6 +94,8 @@ class SqlBuilder {
   void close_composition(Preference::Kind kind, bool also_of_one);
   void term(Preference::Kind kind);
   void inverse();
+  void feasible() { feasible_ = take_expression(); }
+  void violation() { violations_.push_back(take_expression()); }
   void around();
   void begin_set() { sets_.emplace_back(); }
   void add_to_set() { sets_.back().push_back(std::move(value_)); }
@@ -173,6 +176,10 @@ class SqlBuilder {
   std::vector<Preference> preferences_;
   std::vector<std::size_t> marks_;
   std::optional<Value> target_;
+  std::optional<Value> box_size_;  // of a term that is read
+  std::size_t box_size_at_ = 0;
+  std::optional<Expression> feasible_;
+  std::vector<Expression> violations_;
   std::vector<std::vector<Value>> sets_;
 
   std::vector<Text> option_texts_;  // key, then values; of parameters names and values in turn

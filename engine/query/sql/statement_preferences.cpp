@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 
+#include "engine/decimal.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/query/sql_words.hpp"
@@ -92,6 +93,32 @@ void SqlBuilder::term(Kind kind) {
   preferences_.push_back(kind == Kind::low    ? low(std::move(expression))
                          : kind == Kind::high ? high(std::move(expression))
                                               : skyrank::where(std::move(expression)));
+  if (!box_size_) return;
+  Preference& last = preferences_.back();
+  at(box_size_at_, [&] { last = step(std::move(last), std::move(*box_size_)); });
+  box_size_.reset();
+}
+
+// A number, with a % or without, or a text: a time such as '7d'.
+std::optional<std::size_t> SqlBuilder::read_box_size(std::size_t offset) {
+  const SqlToken first = sql_token(text_, offset);
+  box_size_at_ = first.begin;
+  const std::string_view token = first.in(text_);
+  if (token.starts_with('\'')) {
+    if (token.size() < 2 || !token.ends_with('\'')) fail(first.begin, "the string that begins here does not end");
+    box_size_ = unquoted(token.substr(1, token.size() - 2), '\'');
+    return after(first.end);
+  }
+  std::size_t end = first.begin;
+  while (end < text_.size() &&
+         (is_word_character(text_[end]) || text_[end] == '.' || (end == first.begin && text_[end] == '-')))
+    ++end;
+  const std::string text(text_.substr(first.begin, end - first.begin));
+  if (!parse_decimal(text)) return std::nullopt;
+  const SqlToken percent = sql_token(text_, end);
+  const bool is_ratio = percent.in(text_) == "%";
+  box_size_ = is_ratio ? Value(text + "%") : root_of(Expression(text, place_(box_size_at_))).value;
+  return after(is_ratio ? percent.end : end);
 }
 
 void SqlBuilder::inverse() { preferences_.back() = skyrank::inverse(std::move(preferences_.back())); }
@@ -151,6 +178,9 @@ void SqlBuilder::end_value_term() {
 void SqlBuilder::prefer() {
   Preference preference = std::move(preferences_.back());
   preferences_.pop_back();
+  if (feasible_) {
+    preference = skyrank::feasible(std::move(*feasible_), std::move(violations_), std::move(preference));
+  }
   at(prefer_at_, [&] { check_tree(preference); });
   query_.prefer(std::move(preference));
 }

@@ -14,9 +14,10 @@ namespace skyrank::query {
 namespace {
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
-const std::vector<std::string> kQueryKeys = {
-    "name",    "from",   "where", "group_by", "aggregate", "partition_by", "prefer", "levels",  "at_least", "distinct",
-    "rank_by", "offset", "limit", "ties",     "nan",       "nulls",        "select", "timeout", "using",    "sql"};
+const std::vector<std::string> kQueryKeys = {"name",    "from",    "where",    "group_by", "aggregate", "partition_by",
+                                             "prefer",  "levels",  "at_least", "distinct", "feasible",  "violation",
+                                             "rank_by", "offset",  "limit",    "ties",     "nan",       "nulls",
+                                             "select",  "timeout", "using",    "sql"};
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 // NOLINTEND(bugprone-throwing-static-initialization)
@@ -122,9 +123,12 @@ class QueryReader {
 
   void read_preference_part() {
     with("prefer", [&](const YamlNode& node, const std::string&) {
-      query_.prefer(read_preference(document_, node));
+      query_.prefer(with_feasible(read_preference(document_, node)));
       at_place_of(document_, node, [&] { check_tree(*query_.prefer()); });
     });
+    for (const std::string_view key : {"feasible", "violation"}) {
+      with(key, [&](const YamlNode& node, const std::string& what) { check_feasible(node, what); });
+    }
     with("levels",
          [&](const YamlNode& node, const std::string& what) { query_.levels(read_integer(document_, node, what, 1)); });
     with("at_least", [&](const YamlNode& node, const std::string& what) {
@@ -132,6 +136,29 @@ class QueryReader {
     });
     with("distinct",
          [&](const YamlNode& node, const std::string& what) { query_.distinct(read_bool(document_, node, what)); });
+  }
+
+  void check_feasible(const YamlNode& node, const std::string& what) const {
+    if (map_.find("prefer") == nullptr) document_.fail(node, what + " needs 'prefer'");
+    if (map_.find("feasible") == nullptr) document_.fail(node, what + " needs 'feasible'");
+  }
+
+  // The preference behind the condition of `feasible` and what `violation` lists.
+  Preference with_feasible(Preference preference) const {
+    const YamlNode* const condition = map_.find("feasible");
+    if (condition == nullptr) return preference;
+    std::vector<Expression> violations;
+    if (const YamlNode* const node = map_.find("violation")) {
+      const auto read = [&](const YamlNode& item) {
+        violations.push_back(read_expression(document_, item, "'violation'"));
+      };
+      if (node->is_sequence()) {
+        document_.attempt_each(read_list(document_, *node, "'violation'", "[weight - 10, power - 5]"), read);
+      } else {
+        read(*node);
+      }
+    }
+    return feasible(read_expression(document_, *condition, "'feasible'"), std::move(violations), std::move(preference));
   }
 
   void read_order() {

@@ -107,6 +107,15 @@ std::vector<Statement> preferences() {
       {"SELECT * FROM t SKYLINE OF DISTINCT price, max(a, b) MAX",
        from("t").prefer({low("price"), high("max(a, b)")}).distinct(true)},
       {"SELECT * FROM t SKYLINE OF price", skyline(low("price"))},
+      {"SELECT * FROM t PREFERRING LOW a STEP 5 PLUS HIGH b + 1 STEP 0.5 PLUS INVERSE LOW c STEP 10 %",
+       skyline(pareto({step(low("a"), std::int64_t{5}), step(high("b + 1"), 0.5), inverse(step(low("c"), "10%"s))}))},
+      {"SELECT * FROM t PREFERRING LOW step STEP '7d'", skyline(step(low("step"), "7d"s))},
+      {"SELECT * FROM t PREFERRING LOW a PLUS LOW b FEASIBLE w <= 10 AND p <= 5 VIOLATION w - 10, p LEVELS 2",
+       skyline(feasible("w <= 10 and p <= 5", {"w - 10", "p"}, pareto({low("a"), low("b")}))).levels(2)},
+      {"SELECT * FROM t PREFERRING DISTINCT LOW feasible FEASIBLE violation VIOLATION violation",
+       skyline(feasible("violation", {"violation"}, low("feasible"))).distinct(true)},
+      {"SELECT * FROM t SKYLINE OF a MIN, b MAX FEASIBLE c IN (1, 2)",
+       skyline(feasible("c in [1, 2]", {}, pareto({low("a"), high("b")})))},
   };
 }
 

@@ -248,6 +248,25 @@ TEST(BatchErrors, OfQueries) {
           {"prefer: {low: max(a, b)}",
            "6:13: a preference has one key, found 2; several preferences are a list: [{low: a}, {high: b}]"},
           {"prefer: [{low: a}, {high: b}, {low: c}]\n    levels: 0", "7:13: 'levels' must be at least 1, found 0"},
+          {"prefer: {low: a, step: 0}",
+           "6:28: the size of boxes is a number above 0, a ratio such as '10%' or a time such "
+           "as '7d', not 0"},
+          {"prefer: {low: a, step: .nan}", "6:28: 'step' cannot be NaN: it is worst, or best with nan: best"},
+          {"prefer: {low: a, step: -10%}",
+           "6:28: boxes of equal ratio need a ratio from 0.000001 to 1000000, which is 0.0001% to 100000000%, not "
+           "'-10%'"},
+          {"prefer: {low: a, step: 10 percent}",
+           "6:28: the size of boxes is a number above 0, a ratio such as '10%' or a "
+           "time such as '7d', not '10 percent'"},
+          {"prefer: {where: a, step: 5}", "6:30: 'step' is of 'low' and 'high', not of 'where'"},
+          {"prefer: {step: 5}",
+           "6:14: a preference has no key 'step' (keys are low, high, around, between, in, where, "
+           "pareto, prior, inverse)"},
+          {"prefer: {low: a}\n    feasible: a >", "7:18: expected a value after '>', found the end of the expression"},
+          {"prefer: {low: a}\n    feasible: a > 1\n    violation: []",
+           "8:16: 'violation' is empty; it needs a list such as [weight - 10, power - 5]"},
+          {"prefer: {low: a}\n    violation: a", "7:16: 'violation' needs 'feasible'"},
+          {"rank_by: {low: a}\n    feasible: a > 1", "7:15: 'feasible' needs 'prefer'"},
           {"limit: -1", "6:12: 'limit' must not be negative, found -1"},
           {"timeout: soon", "6:14: 'timeout' needs " + kTime + ", found 'soon'"},
           {"timeout: 0", "6:14: 'timeout' needs " + kTime + ", found '0'"},

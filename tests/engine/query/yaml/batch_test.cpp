@@ -67,6 +67,13 @@ TEST(Batch, YamlAndBuilderGiveEqualQueries) {
        expected().prefer(in("a", {{kInfinity, -kInfinity}, {1}}))},
       {"prefer: {in: {expr: city, values: [[Oslo, New York], ['5', true, 5, -1.5]]}}",
        expected().prefer(in("city", {{"Oslo", "New York"}, {"5", true, 5, -1.5}}))},
+      {"prefer: [{low: a, step: 5}, {step: 0.5, high: b + 1}, {inverse: {low: c, step: 10%}}, {low: d, step: 7d}]",
+       expected().prefer(
+           {step(low("a"), 5), step(high("b + 1"), 0.5), inverse(step(low("c"), "10%")), step(low("d"), "7d")})},
+      {"prefer: [{low: a}, {low: b}]\nfeasible: w <= 10 and p <= 5\nviolation: [w - 10, p]",
+       expected().prefer(feasible("w <= 10 and p <= 5", {"w - 10", "p"}, pareto({low("a"), low("b")})))},
+      {"violation: w\nfeasible: w <= 10\nprefer: {low: a}", expected().prefer(feasible("w <= 10", {"w"}, low("a")))},
+      {"prefer: {low: a}\nfeasible: w", expected().prefer(feasible("w", {}, low("a")))},
       {"prefer: {where: city = 'Oslo'}", expected().prefer(where("city = 'Oslo'"))},
       {"where: price <= 250 and city in ['Oslo', 'Aarhus'] and rating is not null\nprefer: {low: price}",
        expected().where("price <= 250 and city in ['Oslo', 'Aarhus'] and rating is not null").prefer(low("price"))},

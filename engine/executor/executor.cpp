@@ -9,6 +9,7 @@
 #include "engine/operators/group/group_stage.hpp"
 #include "engine/operators/missing/missing_stage.hpp"
 #include "engine/operators/partition/partition_stage.hpp"
+#include "engine/operators/pick/pick_stage.hpp"
 #include "engine/operators/rank/fused_stage.hpp"
 #include "engine/operators/rank/partitions_stage.hpp"
 #include "engine/operators/rank/rank_stage.hpp"
@@ -51,9 +52,12 @@ Result run_stages(Execution& execution, const Table& input) {
     return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(partitioned.ranked));
   }
   Segments segments = partition_rows(execution, source, rows, std::move(partitioned.split));
-  const Candidates candidates =
+  Candidates all{RowSet::all(0), {}};
+  if (execution.query().counts_dominated_rows()) all = Candidates{rows, segments};
+  Candidates candidates =
       filter_last(execution, source,
                   prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share));
+  if (execution.plan.operators.pick) candidates = pick(execution, source, candidates, all);
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 

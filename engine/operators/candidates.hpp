@@ -6,7 +6,8 @@
 #include "engine/device/row_set.hpp"
 #include "engine/operators/segments.hpp"
 
-// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline -> rank -> gather.
+// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline ->
+// pick -> rank -> gather.
 namespace skyrank::exec {
 
 /// The table that the answer is taken from: the input, or what `group_by` made of it.

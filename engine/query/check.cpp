@@ -151,6 +151,21 @@ void check_box_size(const Value& size, bool is_ratio, const Value& written) {
   }
 }
 
+void check_pick(const Pick& pick) {
+  if (pick.count < 1) throw QueryError("'pick' must be of at least 1 row, not " + std::to_string(pick.count));
+  const bool needs_reference = pick.by == Pick::By::hypervolume;
+  if (needs_reference && pick.reference.empty()) {
+    throw QueryError(
+        "'pick' by hypervolume needs a 'reference': a value of each term that is worse than those of the rows");
+  }
+  if (!needs_reference && !pick.reference.empty()) {
+    throw QueryError("'pick' by " + std::string(word_for(pick.by)) + " takes no 'reference', which is of hypervolume");
+  }
+  if (!std::ranges::all_of(pick.reference, [](double value) { return std::isfinite(value); })) {
+    throw QueryError("the 'reference' of 'pick' has finite numbers");
+  }
+}
+
 Preference combined(std::vector<Preference> preferences) {
   if (preferences.empty()) throw QueryError("'prefer' needs at least one preference");
   return preferences.size() == 1 ? std::move(preferences.front()) : pareto(std::move(preferences));

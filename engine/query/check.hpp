@@ -26,6 +26,9 @@ std::optional<Decimal> ratio_of(const Value& size);
 /// Checks the size of the boxes of a term, or their ratio; QueryError, which shows it as `written`, for what is none.
 void check_box_size(const Value& size, bool is_ratio, const Value& written);
 
+/// Checks what a pick says without its query: its number of rows, and that a reference is there where it counts.
+void check_pick(const Pick& pick);
+
 /// Returns the preference that a list under `prefer` means: all count equally; one alone is itself.
 Preference combined(std::vector<Preference> preferences);
 

@@ -197,3 +197,34 @@ def test_steps_make_boxes():
 def test_steps_that_are_none(step):
     with pytest.raises(skyrank.QueryError, match="boxes"):
         skyrank.low("x", step=step)
+
+
+def test_a_few_rows_stand_for_a_front():
+    front = {"a": [0, 1, 5, 2, 8, 9], "b": [10, 9, 9, 7, 1, 0]}
+    query = skyrank.Query().prefer([skyrank.low("a"), skyrank.low("b")])
+    assert skyrank.query(front, query.pick(3)).rows.tolist() == [0, 3, 5]
+    assert skyrank.query(front, query.pick(1, by="coverage")).rows.tolist() == [1]
+    assert skyrank.query(front, query.pick(2, "hypervolume", [10, 10])).rows.tolist() == [3, 4]
+    assert skyrank.Query.parse(query.pick(2, "hypervolume", [10, 0.5]).to_sql()) == query.pick(2, "hypervolume", [10, 0.5])
+    assert query.pick(2) != query.pick(3) and query.pick(2).fingerprint != query.pick(3).fingerprint
+    assert skyrank.why(front, 1, query.pick(3)).stage == "pick"
+
+
+def test_picks_that_are_none():
+    query = skyrank.Query().prefer(skyrank.low("a"))
+    with pytest.raises(skyrank.QueryError, match="no measure of a pick is called 'size'"):
+        query.pick(1, by="size")
+    with pytest.raises(skyrank.QueryError, match="at least 1 row"):
+        query.pick(0).validate()
+    with pytest.raises(skyrank.QueryError, match="needs a 'reference'"):
+        query.pick(1, "hypervolume").validate()
+
+
+def test_weights_of_terms():
+    data = {"a": [0, 1, 2, 3, 5, 9, 4], "b": [9, 6, 4, 3, 2, 0, 4]}
+    terms = [skyrank.low("a"), skyrank.low("b")]
+    query = skyrank.Query().prefer(skyrank.weighted(terms, ["a >= b", "a <= 3 * b"]))
+    assert skyrank.query(data, query).rows.tolist() == [1, 2]
+    assert query == skyrank.Query.parse("SELECT * FROM data SKYLINE OF a, b WEIGHTED BY a >= b, a <= 3 * b")
+    with pytest.raises(skyrank.QueryError, match="no weights"):
+        skyrank.weighted(terms, "a >= 2")

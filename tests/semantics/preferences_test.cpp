@@ -254,6 +254,85 @@ TEST(Feasible, LooksAtNoViolationOfRowsThatMeetTheCondition) {
                 {{0, 2}, {1, 3}, {2, 1}});
 }
 
+/// Returns the corners of a region, found from its definition: points where all but one of the constraints that hold
+/// there with equality leave one weight free.
+std::vector<std::pair<double, double>> ends_of_segment(const std::vector<std::pair<double, double>>& constraints) {
+  double low = 0;
+  double high = 1;
+  for (const auto& [a, b] : constraints) {  // a * w + b * (1 - w) >= 0
+    const double slope = a - b;
+    if (slope > 0) low = std::max(low, -b / slope);
+    if (slope < 0) high = std::min(high, -b / slope);
+  }
+  return {{low, 1 - low}, {high, 1 - high}};
+}
+
+TEST(Weights, OfTwoTermsAreASegment) {
+  const Table table({ints("a", {0, 1, 2, 3, 5, 9, 4}), ints("b", {9, 6, 4, 3, 2, 0, 4})});
+  const std::vector<std::pair<double, double>> ends = ends_of_segment({{1, -1}, {-1, 3}});
+  const std::vector<double> a = {0, 1, 2, 3, 5, 9, 4};
+  const std::vector<double> b = {9, 6, 4, 3, 2, 0, 4};
+  std::vector<RowId> expected;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    bool beaten = false;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      bool nowhere_worse = true;
+      bool better = false;
+      for (const auto& [w, v] : ends) {
+        nowhere_worse = nowhere_worse && w * a[j] + v * b[j] <= w * a[i] + v * b[i];
+        better = better || w * a[j] + v * b[j] < w * a[i] + v * b[i];
+      }
+      beaten = beaten || (nowhere_worse && better);
+    }
+    if (!beaten) expected.push_back(static_cast<RowId>(i));
+  }
+  const std::vector<Preference> terms = {low("a"), low("b")};
+  EXPECT_EQ(expected, (std::vector<RowId>{1, 2}));
+  expect_rows(skyline_of(weighted(terms, {"a >= b", "a <= 3 * b"})), table, expected);
+  expect_rows(skyline_of(weighted(terms, {"0.5 <= a", "a <= 0.75"})), table, expected);
+  expect_rows(skyline_of(weighted(terms, {"2 * a >= 1", "4 * b >= 1"})), table, expected);
+  EXPECT_EQ(weighted(terms, {}), pareto(terms));
+  EXPECT_EQ(weighted(terms, {"a = b"}), low("a + b"));
+  EXPECT_EQ(weighted(terms, {"b = 0"}), low("a"));
+}
+
+TEST(Weights, CountHighTermsNegated) {
+  const Table table({ints("price", {3, 4, 9}), floats("rating", {1, 2, 2.5})});
+  const Preference sums = weighted({low("price"), high("rating")}, {"price >= rating"});
+  EXPECT_EQ(sums, pareto({low("price"), low("price - rating")}));
+  expect_rows(skyline_of(sums), table, {0});
+  EXPECT_EQ(weighted({high("price"), high("rating / 2")}, {"3 * price = `rating / 2`"}),
+            low("-price - 3 * (rating / 2)"));
+}
+
+// Points sampled from the region find no beaten row unbeaten, and those at its corners no unbeaten one beaten.
+TEST(Weights, CornersOfMoreTerms) {
+  const std::vector<Preference> terms = {low("a"), low("b"), low("c"), low("d")};
+  EXPECT_EQ(weighted(terms, {"a >= b", "b >= c", "c >= d"}),
+            pareto({low("a"), low("a + b"), low("a + b + c"), low("a + b + c + d")}));
+  EXPECT_EQ(weighted(terms, {"a + b >= c + d", "c = d"}).children.size(), 4U);
+  EXPECT_EQ(weighted(terms, {"a <= 0.5", "b <= 0.5", "c <= 0.5", "d <= 0.5"}).children.size(), 6U);
+}
+
+TEST(Weights, AreRefused) {
+  const std::vector<Preference> terms = {low("a"), low("b")};
+  EXPECT_THROW(weighted(terms, {"a > 2 * b", "b >= a"}), QueryError);     // `>` is none
+  EXPECT_THROW(weighted(terms, {"a >= 2 * b", "b >= 0.5"}), QueryError);  // empty
+  EXPECT_THROW(weighted(terms, {"a * b >= 0"}), QueryError);
+  EXPECT_THROW(weighted(terms, {"c >= 0"}), QueryError);
+  EXPECT_THROW(weighted(terms, {"a"}), QueryError);
+  EXPECT_THROW(weighted({around("a", std::int64_t{1})}, {}), QueryError);
+  EXPECT_THROW(weighted({}, {}), QueryError);
+  EXPECT_THROW(weighted(terms, {"a >= 1e30 * b", "1e30 * a <= b"}), QueryError);
+  std::vector<Preference> many;
+  std::vector<Expression> limits;
+  for (int i = 0; i < 12; ++i) {
+    many.push_back(low(Expression::column("c" + std::to_string(i))));
+    limits.emplace_back("c" + std::to_string(i) + " <= 0.2");
+  }
+  EXPECT_THROW(weighted(many, limits), QueryError);  // 792 corners
+}
+
 TEST(Boxes, AreFloorsOfQuotients) {
   expect_order(step(low("a"), std::int64_t{5}), Table({ints("a", {-6, -5, -1, 0, 4, 5, std::nullopt, 9})}),
                {1, 2, 2, 3, 3, 4, 5, 4});

@@ -65,6 +65,7 @@ class Generator {
     if (chance(30)) query.offset(below(10));
     query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
     if (chance(40)) query.nan(one_of<Missing>({Missing::exclude, Missing::best}));
+    if (picks_ && query.nan() == Missing::best) query.nan(Missing::worst);
     if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
     return std::move(made_);
@@ -381,6 +382,9 @@ class Generator {
       if (chance(20)) whole = behind_condition(std::move(whole));
     });
     query.prefer(std::move(whole));
+    apart([&] {
+      if (chance(15)) add_pick();
+    });
     if (chance(20)) query.distinct(true);
     if (chance(20)) {
       query.levels(1 + below(4));
@@ -445,6 +449,30 @@ class Generator {
     return feasible(known(met), std::move(violations), std::move(preference));
   }
 
+  /// A pick among the rows of a flat preference, whose values are small where volumes are to have no rounding.
+  void add_pick() {
+    const auto by = one_of<Pick::By>({Pick::By::distance, Pick::By::coverage, Pick::By::hypervolume});
+    const bool exact = by == Pick::By::hypervolume;
+    const auto fields = fields_of([&](const Field& field) {
+      return exact ? field.small && is_integer(field.type.type)
+                   : is_numeric(field.type.type) || is_temporal(field.type.type);
+    });
+    if (fields.empty()) return;
+    std::vector<Preference> terms;
+    std::vector<double> reference;
+    for (std::int64_t i = 1 + below(3); i > 0; --i) {
+      const Expression column = Expression::column(one_of(fields).name);
+      terms.push_back(chance(50) ? low(column) : inverse(high(column)));
+      if (chance(50)) terms.back() = inverse(terms.back());
+      if (exact) reference.push_back(static_cast<double>(below(9)));
+    }
+    Preference whole = chance(20) ? terms.front() : pareto(terms);
+    if (whole.kind != Preference::Kind::pareto && exact) reference.resize(1);
+    if (chance(20)) whole = behind_condition(std::move(whole));
+    made_.query.prefer(std::move(whole)).pick(Pick{1 + below(6), by, std::move(reference)});
+    picks_ = by != Pick::By::coverage;
+  }
+
   Preference in_boxes(Preference term, const Field& field) {
     const std::string name = field.name;
     const bool ratio = is_numeric(field.type.type) && chance(30);
@@ -489,6 +517,7 @@ class Generator {
   std::mt19937_64 words_;  // of boxes and conditions to meet, likewise
   bool large_;
   int null_percent_ = 0;
+  bool picks_ = false;         // the values of terms count, which `nan: best` would make two of
   std::vector<Field> fields_;  // of the input, then of the groups
   std::vector<Aggregate> aggregates_;
   RandomCase made_;

@@ -11,7 +11,9 @@ bool has_missing_rules(const BoundQuery& query) {
   return query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule);
 }
 
-bool keeps_all(const BoundQuery& query) { return query.group || (!query.preference && !query.limit); }
+bool keeps_all(const BoundQuery& query) {
+  return query.group || (!query.preference && !query.limit) || query.counts_dominated_rows();
+}
 
 BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {
   BoundQuery reduced;

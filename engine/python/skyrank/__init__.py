@@ -54,6 +54,7 @@ from ._preferences import (
     pareto,
     prior,
     sum,
+    weighted,
     where,
 )
 from ._query import Query
@@ -122,6 +123,7 @@ __all__ = [
     "sql",
     "sum",
     "top_k",
+    "weighted",
     "where",
     "why",
 ]

@@ -102,6 +102,18 @@ high('speed')])])
     return _core.feasible(expression(condition), given, found[0] if len(found) == 1 else _core.pareto(found))
 
 
+def weighted(terms: Iterable[Preference], weights: Text | Iterable[Text]) -> Preference:
+    """A row is better if its sum of the terms is less under all weights, 0 or more, that the constraints allow.
+
+    >>> weighted([low("price"), low("distance")], ["price >= distance"])
+    pareto([low('price'), low('price + distance')])
+
+    In a constraint the terms stand for their weights, which sum to 1. Values of `high` terms count negated. QueryError
+    where no weights fulfil all constraints, and for terms that are not `low` or `high`.
+    """
+    return _core.weighted(preferences(terms), [expression(text) for text in as_list(weights, (str, Expression))])
+
+
 def count(name: str, text: Text | None = None) -> Aggregate:
     """Number of rows of a group; with an expression, of those where it is not NULL. `name` names the column."""
     return _core.aggregate(name, "count", None if text is None else term(text))

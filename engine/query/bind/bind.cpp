@@ -191,6 +191,7 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.levels = query.levels();
   bound.at_least = query.at_least();
   bound.distinct = query.distinct();
+  if (query.pick()) bound.pick = bind_pick(*query.pick(), *bound.preference);
   bound.ranking = bind_ranking(query, answer);
   bound.offset = query.offset();
   bound.limit = query.limit();

@@ -114,6 +114,10 @@ struct plus : peg::if_must<word<'p', 'l', 'u', 's'>, term> {};
 struct all : composes<Kind::pareto, false, peg::seq<list_begin, term, peg::star<plus>>> {};
 struct prior_to : peg::if_must<word<'p', 'r', 'i', 'o', 'r'>, word<'t', 'o'>, all> {};
 struct preference : composes<Kind::prior, false, peg::seq<list_begin, all, peg::star<prior_to>>> {};
+struct constraint : acts<&SqlBuilder::weight, peg::seq<expression>> {};
+struct weighted
+    : acts<&SqlBuilder::end_weights,
+           peg::if_must<word<'w', 'e', 'i', 'g', 'h', 't', 'e', 'd'>, by, peg::list_must<constraint, comma>>> {};
 struct violation : acts<&SqlBuilder::violation, peg::seq<expression>> {};
 struct violations : peg::if_must<word<'v', 'i', 'o', 'l', 'a', 't', 'i', 'o', 'n'>, peg::list_must<violation, comma>> {
 };
@@ -121,7 +125,8 @@ struct met : acts<&SqlBuilder::feasible, peg::seq<expression>> {};
 struct feasible : peg::if_must<word<'f', 'e', 'a', 's', 'i', 'b', 'l', 'e'>, met, peg::opt<violations>> {};
 struct preferring_word : begins<Clause::prefer, 'p', 'r', 'e', 'f', 'e', 'r', 'r', 'i', 'n', 'g'> {};
 struct preferring
-    : acts<&SqlBuilder::prefer, peg::if_must<preferring_word, peg::opt<distinct>, preference, peg::opt<feasible>>> {};
+    : acts<&SqlBuilder::prefer,
+           peg::if_must<preferring_word, peg::opt<distinct>, preference, peg::opt<weighted>, peg::opt<feasible>>> {};
 
 // SKYLINE OF: Börzsönyi, Kossmann, Stocker, "The Skyline Operator", ICDE 2001.
 struct skyline_word : begins<Clause::prefer, 's', 'k', 'y', 'l', 'i', 'n', 'e'> {};
@@ -131,8 +136,8 @@ struct greatest : makes_term<Kind::high, word<'m', 'a', 'x'>> {};
 struct smallest : makes_term<Kind::low, peg::opt<word<'m', 'i', 'n'>>> {};
 struct skyline_direction : peg::sor<differs, greatest, smallest> {};
 struct skyline_term : peg::seq<ranked, skyline_direction> {};
-struct skyline_terms
-    : acts<&SqlBuilder::end_skyline, peg::seq<peg::list_must<skyline_term, comma>, peg::opt<feasible>>> {};
+struct skyline_terms : acts<&SqlBuilder::end_skyline,
+                            peg::seq<peg::list_must<skyline_term, comma>, peg::opt<weighted>, peg::opt<feasible>>> {};
 struct skyline : peg::if_must<skyline_word, of, peg::opt<distinct>, skyline_terms> {};
 
 struct partition_word : begins<Clause::partition_by, 'p', 'a', 'r', 't', 'i', 't', 'i', 'o', 'n'> {};
@@ -144,6 +149,16 @@ struct levels : acts<&SqlBuilder::levels, peg::if_must<levels_word, integer>> {}
 struct at_word : begins<Clause::levels, 'a', 't'> {};
 struct least : word<'l', 'e', 'a', 's', 't'> {};
 struct at_least : acts<&SqlBuilder::at_least, peg::if_must<at_word, least, integer>> {};
+
+struct pick_word : begins<Clause::pick, 'p', 'i', 'c', 'k'> {};
+struct measure : read<&SqlBuilder::read_measure> {};
+struct picked_by : peg::if_must<by, measure> {};
+struct reference_value : acts<&SqlBuilder::reference_value, peg::seq<expression>> {};
+struct reference : peg::if_must<word<'r', 'e', 'f', 'e', 'r', 'e', 'n', 'c', 'e'>, open,
+                                peg::list_must<reference_value, comma>, close> {};
+struct picked_count : acts<&SqlBuilder::pick, integer> {};
+struct pick
+    : acts<&SqlBuilder::end_pick, peg::if_must<pick_word, picked_count, peg::opt<picked_by>, peg::opt<reference>>> {};
 
 struct order_word : begins<Clause::order_by, 'o', 'r', 'd', 'e', 'r'> {};
 struct descending : does<calls<&SqlBuilder::rank, true>, word<'d', 'e', 's', 'c'>> {};
@@ -173,8 +188,8 @@ struct option_value : peg::sor<option_list, option_text> {};
 struct option : acts<&SqlBuilder::end_option, peg::seq<option_begin, peg::must<option_text, equals, option_value>>> {};
 struct options : peg::if_must<options_word, open, peg::list_must<option, comma>, close> {};
 
-struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, order_by,
-                         limit, offset, with_ties, options, select, from> {};
+struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, pick,
+                         order_by, limit, offset, with_ties, options, select, from> {};
 struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, peg::must<end>> {};
 
@@ -206,6 +221,8 @@ template <>
 constexpr const char* kExpected<sql_grammar::first_or_last> = "FIRST or LAST";
 template <>
 constexpr const char* kExpected<sql_grammar::box_size> = "the size of boxes, such as 5, 10% or '7d'";
+template <>
+constexpr const char* kExpected<sql_grammar::measure> = "DISTANCE, COVERAGE or HYPERVOLUME";
 template <>
 constexpr const char* kExpected<sql_grammar::end> = "an operator, the next clause or the end";
 

@@ -4,8 +4,10 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/query/sql_words.hpp"
+#include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
 // The part of SqlBuilder that makes preferences.
@@ -175,6 +177,13 @@ void SqlBuilder::end_value_term() {
   sets_.clear();
 }
 
+// SKYLINE OF has its terms side by side still.
+void SqlBuilder::end_weights() {
+  const bool is_pareto = preferences_.size() == 1 && preferences_.front().kind == Kind::pareto;
+  std::vector<Preference> terms = is_pareto ? preferences_.front().children : std::move(preferences_);
+  at(prefer_at_, [&] { preferences_ = {weighted(std::move(terms), weights_)}; });
+}
+
 void SqlBuilder::prefer() {
   Preference preference = std::move(preferences_.back());
   preferences_.pop_back();
@@ -183,6 +192,28 @@ void SqlBuilder::prefer() {
   }
   at(prefer_at_, [&] { check_tree(preference); });
   query_.prefer(std::move(preference));
+}
+
+std::optional<std::size_t> SqlBuilder::read_measure(std::size_t offset) {
+  const SqlToken word = sql_token(text_, offset);
+  const auto by =
+      find_by_word<Pick::By>([&](std::string_view known) { return equal_ignoring_case(word.in(text_), known); });
+  if (!by) return std::nullopt;
+  pick_.by = *by;
+  return after(word.end);
+}
+
+void SqlBuilder::reference_value() {
+  const Expression value = take_expression();
+  const Node& root = root_of(value);
+  const std::optional<double> number = root.op == Op::literal ? double_of(root.value) : std::nullopt;
+  if (!number) fail(expression_at_, "REFERENCE has numbers, not " + to_sql_text(root));
+  pick_.reference.push_back(*number);
+}
+
+void SqlBuilder::end_pick() {
+  at(integer_at_, [&] { check_pick(pick_); });
+  query_.pick(std::move(pick_));
 }
 
 void SqlBuilder::end_skyline() {

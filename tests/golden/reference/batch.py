@@ -10,7 +10,20 @@ from fractions import Fraction
 import yaml
 
 from expressions import EvaluationError, Written, checked, compile_expression
-from preferences import NAN_FIRST, NULL_FIRST, places, read_preference, skyline, terms_of
+from fronts import picked
+from preferences import (
+    NAN_FIRST,
+    NULL_FIRST,
+    behind_condition,
+    by_weights,
+    compare,
+    coordinate,
+    picked_terms,
+    places,
+    read_preference,
+    skyline,
+    terms_of,
+)
 from tables import read_csv
 
 PSEUDO_COLUMNS = ("row", "level", "score")
@@ -63,6 +76,10 @@ def run_query(query, names, table):
         # An expression means its column in what follows; the column's name in backquotes is that.
         query = with_key_names(query, {text: name for name, text in keys.items() if not text.isidentifier()})
     preference = read_preference(query["prefer"]) if "prefer" in query else None
+    if "weights" in query:
+        preference = by_weights(as_list(query["weights"]), preference)
+    if "feasible" in query:
+        preference = behind_condition(query["feasible"], as_list(query.get("violation", [])), preference)
     ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
     terms = ranking + (terms_of(preference) if preference else [])
     for term in terms:
@@ -172,10 +189,22 @@ def answer_part(query, rows, preference, ranking):
     levels = {i: None for i in range(len(rows))}
     if preference:
         levels = pareto_levels(query, rows, preference)
+    if levels and "pick" in query:
+        levels = {i: levels[i] for i in picked_rows(query, rows, preference, sorted(levels))}
     order = sorted(levels)
     ranks = {i: tuple(term.place(rows[i][1]) for term in ranking) for i in order}
     order.sort(key=lambda i: ranks[i])
     return [(*rows[i], levels[i]) for i in limited(query, order, ranks)]
+
+
+def picked_rows(query, rows, preference, kept):
+    terms = picked_terms(preference)
+    weighs = query["pick"].get("by") != "coverage"
+    points = {i: [coordinate(term, rows[i][1]) for term in terms] if weighs else [] for i in kept}
+    placed_rows = places(preference, [row for _, row in rows])
+    query = {**query, "pick": {**query["pick"], "signs": [term.sign for term in terms]}}
+    return picked(query, range(len(rows)), kept, points,
+                  lambda a, b: compare(preference, placed_rows[a], placed_rows[b]) == "<")
 
 
 def pareto_levels(query, rows, preference):

@@ -129,6 +129,13 @@ void add_path(Query& query) {
   if (flag()) query.name("a-name_1.x");
 }
 
+Pick random_pick() {
+  const auto by = static_cast<Pick::By>(*rc::gen::inRange(0, 3));
+  const std::vector<double> reference = {-1.5, 1e30, 3};
+  return {*rc::gen::inRange<std::int64_t>(1, kMaxCount), by,
+          by == Pick::By::hypervolume ? reference : std::vector<double>{}};
+}
+
 Query random_query() {
   Query query = Query::from(*rc::gen::element<std::string>("t", "a b", "x/y.csv", "select", "it's.csv", "*.parquet"));
   if (flag()) query.where(random_expression());
@@ -140,6 +147,7 @@ Query random_query() {
       query.prefer(feasible(random_expression(), {random_expression()}, random_preference(2)));
     }
     if (flag()) query.levels(*rc::gen::inRange<std::int64_t>(1, kMaxCount));
+    if (flag()) query.pick(random_pick());
     if (!query.levels() && flag()) query.at_least(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
   }
   if (flag() || !query.prefer()) {

@@ -147,6 +147,35 @@ TEST(Pick, IsAnOperatorOfThePlan) {
   EXPECT_EQ(find_node(result.plan, "skyline")->measured_rows, 5);
 }
 
+TEST(Pick, ByDistanceOfManyRows) {
+  std::vector<std::optional<std::int64_t>> a;
+  std::vector<std::optional<std::int64_t>> b;
+  for (std::int64_t i = 0; i <= 10'000; ++i) {
+    a.emplace_back(i);
+    b.emplace_back(-i);
+  }
+  const Table table({ints("a", a), ints("b", b)});
+  for (const int threads : {1, 3}) {
+    const Engine engine({.threads = threads, .device = DeviceChoice::cpu});
+    EXPECT_EQ(engine.run(picked(low_a_b(), 4, By::distance), table).rows, (std::vector<RowId>{0, 2500, 5000, 10'000}));
+  }
+}
+
+TEST(Pick, ByHypervolumeOfFiveTerms) {
+  std::mt19937 random(5);
+  std::vector<Column> columns;
+  std::vector<Preference> terms;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    std::vector<std::optional<std::int64_t>> cells;
+    for (int i = 0; i < 60; ++i) cells.emplace_back(static_cast<std::int64_t>(random() % 7));
+    columns.push_back(ints(name, cells));
+    terms.push_back(low(name));
+  }
+  const Table table(std::move(columns));
+  expect_reference(picked(pareto(terms), 6, By::hypervolume, {7, 7, 6, 7, 7}), table);
+  expect_reference(picked(pareto(terms), 5, By::hypervolume, {7, 5, 6, 7, 4}).levels(2), table);
+}
+
 // More rows than one block of a kernel, and more than one thread.
 TEST(Pick, ByCoverageOfManyRows) {
   constexpr std::size_t kRows = 40'000;

@@ -16,9 +16,9 @@ using query::BoundPreference;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteTerm = std::numeric_limits<double>::infinity();
 
-double as_float(Int128 stored, DataType type) {
+double stored_as_float(Int128 stored, DataType type) {
   return is_decimal(type.type) ? to_double(Decimal{stored, type.scale}) : static_cast<double>(stored);
 }
 
@@ -39,10 +39,10 @@ TermValues term_values(const query::BoundQuery& query, const Table& table, const
   for (std::size_t t = 0; t < terms.size(); ++t) {
     const BoundPreference& term = *terms[t];
     const bool high = is_high(term);
-    const double of_null = query.null_rule == Missing::best ? -kInfinity : kInfinity;
+    const double of_null = query.null_rule == Missing::best ? -kInfiniteTerm : kInfiniteTerm;
     const auto store = [&](std::int64_t row, double value) {
       result.values[static_cast<std::size_t>(row) * terms.size() + t] =
-          std::isnan(value) ? kInfinity : (high ? -value : value) + 0.0;
+          std::isnan(value) ? kInfiniteTerm : (high ? -value : value) + 0.0;
     };
     Evaluator evaluator(term.expression, table);
     for (std::int64_t begin = 0; begin < rows.n; begin += kBlockRows) {
@@ -54,7 +54,7 @@ TermValues term_values(const query::BoundQuery& query, const Table& table, const
           } else if constexpr (std::is_same_v<T, double>) {
             store(begin + i, block.as<double>()[i]);
           } else if constexpr (!std::is_same_v<T, std::string_view>) {
-            store(begin + i, as_float(static_cast<Int128>(block.as<T>()[i]), block.type));
+            store(begin + i, stored_as_float(static_cast<Int128>(block.as<T>()[i]), block.type));
           }
         }
       });
@@ -66,8 +66,8 @@ TermValues term_values(const query::BoundQuery& query, const Table& table, const
 void scale_to_range(TermValues& values) {
   const std::size_t terms = values.terms;
   for (std::size_t t = 0; t < terms; ++t) {
-    double best = kInfinity;
-    double worst = -kInfinity;
+    double best = kInfiniteTerm;
+    double worst = -kInfiniteTerm;
     for (std::size_t at = t; at < values.values.size(); at += terms) {
       const double value = values.values[at];
       if (!std::isfinite(value)) continue;

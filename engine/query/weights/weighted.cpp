@@ -140,7 +140,7 @@ class ConstraintReader {
   Location origin_;
 };
 
-NodePtr made(Op op, std::vector<NodePtr> children) {
+NodePtr node_of(Op op, std::vector<NodePtr> children) {
   Node node;
   node.op = op;
   node.children = std::move(children);
@@ -157,13 +157,13 @@ Preference sum_at(const std::vector<Preference>& terms, const std::vector<Int128
       const Expression weight = Expression::literal(Decimal{weights[i], 0});
       const auto whole = static_cast<std::int64_t>(weights[i]);
       const Expression factor = whole == weights[i] ? Expression::literal(whole) : weight;
-      value = made(Op::multiply, {std::make_shared<const Node>(root_of(factor)), value});
+      value = node_of(Op::multiply, {std::make_shared<const Node>(root_of(factor)), value});
     }
     const bool high = terms[i].kind == Kind::high;
     if (sum == nullptr) {
-      sum = high ? made(Op::negate, {value}) : value;
+      sum = high ? node_of(Op::negate, {value}) : value;
     } else {
-      sum = made(high ? Op::subtract : Op::add, {sum, value});
+      sum = node_of(high ? Op::subtract : Op::add, {sum, value});
     }
   }
   return low(make_expression(std::move(sum), terms.front().expression->location()));

@@ -67,7 +67,7 @@ TEST(Errors, StepsThatDoNotSuitATerm) {
   const auto refused = [](const char* column, Value size, const std::string& words) {
     expect_refused<BindError>(from().prefer(step(low(column), std::move(size))), words);
   };
-  refused("city", std::int64_t{5}, "'bucket' needs a number, a date or a timestamp, got string");
+  refused("city", std::int64_t{5}, "boxes are of numbers, dates and timestamps, not of city (string)");
   refused("city", std::string("10%"), "'log_bucket' needs a number, got string");
   refused("price", 0.5, "a size of at least 1; every value has a box of its own there, not 0.5");
   refused("price", std::string("7d"), "need a number, not '7d'");

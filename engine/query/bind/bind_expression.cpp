@@ -498,7 +498,8 @@ class Binder {
     const BoundPtr value = adapt(operands[0], Type::int64);
     const DataType type = value->type;
     if (!is_numeric(type.type) && !is_temporal(type.type)) {
-      fail(node, "'bucket' needs a number, a date or a timestamp, got " + to_string(type));
+      fail(node, "boxes are of numbers, dates and timestamps, not of " + to_text(*node.children[0]) + " (" +
+                     to_string(type) + ")");
     }
     if (is_floating(type.type)) {
       const auto divisor = double_of(size);

@@ -7,11 +7,11 @@
 #include "kernels/cuda/groups/partition_rows.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
+#include "kernels/cuda/select/partitions.hpp"
 #include "kernels/cuda/select/select.hpp"
 #include "kernels/cuda/skyline/level_lists.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 #include "kernels/cuda/skyline/team.hpp"
-#include "kernels/cuda/topk/partitions.hpp"
 #include "kernels/cuda/values/borrowed.hpp"
 #include "kernels/cuda/values/upload.hpp"
 
@@ -78,11 +78,11 @@ LeveledRows rows_with_levels(const DeviceArray& /*levels*/, std::size_t /*n*/, s
 
 }  // namespace skyline
 
-namespace topk {
+namespace select {
 
 Vector<RowId> best_of_partitions(const PartitionProblem& /*problem*/) { return {}; }
 
-}  // namespace topk
+}  // namespace select
 
 namespace groups {
 

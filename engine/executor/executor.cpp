@@ -7,6 +7,7 @@
 #include "engine/operators/filter/filter_stage.hpp"
 #include "engine/operators/gather/gather_stage.hpp"
 #include "engine/operators/group/group_stage.hpp"
+#include "engine/operators/measure/measure_stage.hpp"
 #include "engine/operators/missing/missing_stage.hpp"
 #include "engine/operators/partition/partition_stage.hpp"
 #include "engine/operators/pick/pick_stage.hpp"
@@ -54,9 +55,10 @@ Result run_stages(Execution& execution, const Table& input) {
   Segments segments = partition_rows(execution, source, rows, std::move(partitioned.split));
   Candidates all{RowSet::all(0), {}};
   if (execution.query().counts_dominated_rows()) all = Candidates{rows, segments};
-  Candidates candidates =
-      filter_last(execution, source,
-                  prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share));
+  ChosenFrom from;
+  Candidates kept =
+      prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share, &from);
+  Candidates candidates = measure(execution, source, from, filter_last(execution, source, std::move(kept)));
   if (execution.plan.operators.pick) candidates = pick(execution, source, candidates, all);
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/fronts.hpp>
 
+#include "engine/indicators/crowding.hpp"
 #include "engine/indicators/dense_points.hpp"
 
 // Crowding distances and the survival of NSGA-II.
@@ -19,40 +19,6 @@ namespace {
 
 using exec::DensePoints;
 using Rows = std::span<RowId>;
-
-/// Returns the difference between the greatest and the least finite value of sorted rows, or 1 where that is not above
-/// 0.
-template <class ValueOf>
-double finite_span(Rows rows, const ValueOf& value) {
-  const auto first = std::find_if(rows.begin(), rows.end(), [&](RowId row) { return std::isfinite(value(row)); });
-  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](RowId row) { return std::isfinite(value(row)); });
-  if (first == rows.end()) return 1;
-  const double span = value(*last) - value(*first);
-  return span > 0 ? span : 1;
-}
-
-/// Adds what a column contributes to the crowding distance of rows of one level, which it sorts.
-void add_crowding(const DensePoints& points, std::size_t column, Rows rows, std::vector<double>& crowding) {
-  // Half of each value, so that no difference of finite ones overflows.
-  const auto value = [&](RowId row) { return points[static_cast<std::size_t>(row)][column] / 2; };
-  std::sort(rows.begin(), rows.end(), [&](RowId a, RowId b) {
-    const double x = points[static_cast<std::size_t>(a)][column];
-    const double y = points[static_cast<std::size_t>(b)][column];
-    return x != y ? x < y : a < b;
-  });
-  if (points[static_cast<std::size_t>(rows.front())][column] == points[static_cast<std::size_t>(rows.back())][column]) {
-    return;
-  }
-  const double span = finite_span(rows, value);
-  const auto of = [&](RowId row) -> double& { return crowding[static_cast<std::size_t>(row)]; };
-  of(rows.front()) = std::numeric_limits<double>::infinity();
-  of(rows.back()) = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
-    const double before = value(rows[i - 1]);
-    const double after = value(rows[i + 1]);
-    if (after > before) of(rows[i]) += (after - before) / span;
-  }
-}
 
 /// Rows in the order of their levels, and within a level ascending. `ends` has the end of each level.
 struct LevelRows {
@@ -82,7 +48,11 @@ LevelRows by_level(const std::vector<std::int32_t>& levels) {
 
 /// Finds the crowding distance of the rows of one level, and puts the rows in the order of columns.
 void find_crowding(const DensePoints& points, Rows rows, std::vector<double>& crowding) {
-  for (std::size_t column = 0; column < points.dims; ++column) add_crowding(points, column, rows, crowding);
+  for (std::size_t column = 0; column < points.dims; ++column) {
+    const auto value = [&](RowId row) { return points[static_cast<std::size_t>(row)][column]; };
+    std::sort(rows.begin(), rows.end(), exec::by_value(value));
+    exec::add_crowding(rows, value, crowding.data());
+  }
 }
 
 /// Returns Pareto levels where rows with a violation come after all others, by their violation.

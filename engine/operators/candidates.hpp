@@ -1,13 +1,15 @@
 #pragma once
 
+#include <vector>
+
 #include <skyrank/table.hpp>
 
 #include "engine/device/pareto_levels.hpp"
 #include "engine/device/row_set.hpp"
 #include "engine/operators/segments.hpp"
 
-// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline ->
-// pick -> rank -> gather.
+// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline -> measure -> pick
+// -> rank -> gather.
 namespace skyrank::exec {
 
 /// The table that the answer is taken from: the input, or what `group_by` made of it.
@@ -21,7 +23,8 @@ struct SourceTable {
 struct Candidates {
   RowSet rows;
   Segments segments;
-  ParetoLevels levels = {};  ///< one for each position; unused without `prefer`
+  ParetoLevels levels = {};           ///< one for each position; unused without `prefer`
+  std::vector<Column> measures = {};  ///< measures of the query, with a value for each position
 };
 
 }  // namespace skyrank::exec

@@ -95,6 +95,7 @@ std::string fingerprint_of(const Query& query) {
   if (query.prefer()) hash.add(*query.prefer());
   hash.add(query.levels());
   hash.add(query.at_least());
+  if (query.skyband()) hash.add(query.skyband());
   hash.add(std::int64_t{query.distinct()});
   hash.add(query.rank_by());
   hash.add(query.offset());

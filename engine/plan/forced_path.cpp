@@ -46,11 +46,14 @@ struct Declared {
   std::span<const kernels::Parameter> parameters;
 };
 
+/// Returns true if the query has a skyline, which skyline algorithms find: skybands are counted.
+bool has_skyline(const Query& query) { return query.prefer() && query.skyband().value_or(1) == 1; }
+
 /// All algorithms of the registry.
 std::vector<Declared> registered(const Query& query) {
   std::vector<Declared> all;
   for (const auto* algorithm : kernels::skyline_algorithms()) {
-    all.push_back({std::string(algorithm->name), kSkyline, query.prefer().has_value(), algorithm->parameters});
+    all.push_back({std::string(algorithm->name), kSkyline, has_skyline(query), algorithm->parameters});
   }
   for (const auto* algorithm : kernels::topk_algorithms()) {
     all.push_back({std::string(algorithm->name), kTopK, !query.rank_by().empty(), algorithm->parameters});
@@ -70,7 +73,10 @@ std::vector<Declared> usable(std::vector<Declared> algorithms) {
 }
 
 /// Returns "'heap' is a top-k algorithm, for 'rank_by', which the query does not have".
-std::string why_useless(const Declared& algorithm) {
+std::string why_useless(const Query& query, const Declared& algorithm) {
+  if (query.skyband() && algorithm.kind.name == kSkyline.name) {
+    return "'" + algorithm.name + "' is a skyline algorithm, and the rows of 'skyband' are counted";
+  }
   return "'" + algorithm.name + "' is a " + std::string(algorithm.kind.name) + " algorithm, for '" +
          std::string(algorithm.kind.field) + "', which the query does not have";
 }
@@ -88,8 +94,8 @@ void check_algorithms(const Query& query, const std::vector<Declared>& all) {
                           listed(names) + ")",
                       place);
     }
-    throw BindError("'using': " + why_useless(*found) + "; the query takes " + listed_or_none(names_of(usable(all))),
-                    place);
+    throw BindError(
+        "'using': " + why_useless(query, *found) + "; the query takes " + listed_or_none(names_of(usable(all))), place);
   }
 }
 
@@ -106,15 +112,15 @@ std::vector<std::string> parameters_of(const std::vector<Declared>& algorithms) 
 }
 
 /// Says why no algorithm that the query can use has a parameter.
-std::string why_unknown(const ForcedPath& path, const std::string& name, const std::vector<Declared>& all,
+std::string why_unknown(const Query& query, const std::string& name, const std::vector<Declared>& all,
                         const std::vector<Declared>& candidates) {
   const std::vector<std::string> names = parameters_of(candidates);
-  if (!path.algorithms.empty()) {
+  if (const ForcedPath& path = query.using_path(); !path.algorithms.empty()) {
     return listed(path.algorithms) + " has no parameter '" + name + "'" + query::did_you_mean(name, names);
   }
   const auto owner = std::ranges::find_if(all, [&](const Declared& algorithm) { return declares(algorithm, name); });
   if (owner == all.end()) return "no algorithm has a parameter '" + name + "'" + query::did_you_mean(name, names);
-  return "'using': parameter '" + name + "' belongs to " + owner->name + "; " + why_useless(*owner) +
+  return "'using': parameter '" + name + "' belongs to " + owner->name + "; " + why_useless(query, *owner) +
          "; the query takes " + listed_or_none(names);
 }
 
@@ -132,7 +138,7 @@ void check_parameter(const Query& query, const std::string& name, std::int64_t v
     if (!why.empty() && wrong.empty()) wrong = algorithm.name + ": " + why;
   }
   const Location& place = place_of(name, query);
-  if (!known) throw BindError(why_unknown(path, name, all, candidates), place);
+  if (!known) throw BindError(why_unknown(query, name, all, candidates), place);
   // One algorithm that takes the value is enough if no algorithm is forced.
   if (!fits || (!path.algorithms.empty() && !wrong.empty())) throw BindError(wrong, place);
 }

@@ -58,6 +58,11 @@ inline constexpr double kUnitBest = 100e-9;      // a row that a ranking takes o
 inline constexpr double kUnitRow = 2e-9;         // a row saves so much where its unit is answered alone,
 inline constexpr double kUnitSkylineRow = 6e-9;  // and one of a skyline
 
+// Numbers of dominators, by the programs that count: a step of a sorted row, and a comparison of one key of two rows.
+inline constexpr double kCountStep = 6e-9;
+inline constexpr double kCountPair = 0.1e-9;
+inline constexpr double kCountJudged = 60e-9;  // a row that meets those of a sample
+
 inline constexpr double kHomeValue = 30e-9;  // a value of a group that a GPU made, by one thread: a guess
 
 // Seconds that one operation of an expression takes for a row on an H200, beside the time of the memory.

@@ -24,6 +24,8 @@ enum class OperatorKind : std::uint8_t {
   partition,
   skyline_keys,
   skyline,
+  skyband,  ///< instead of a skyline
+  measure,
   pick,
   rank_keys,
   top_k,
@@ -43,6 +45,8 @@ constexpr std::string_view name_of(OperatorKind kind) {
     case OperatorKind::skyline_keys:
     case OperatorKind::rank_keys: return "keys";
     case OperatorKind::skyline: return "skyline";
+    case OperatorKind::skyband: return "skyband";
+    case OperatorKind::measure: return "measure";
     case OperatorKind::pick: return "pick";
     case OperatorKind::skyline_prefix:
     case OperatorKind::top_k: return "top-k";
@@ -83,8 +87,9 @@ struct Operators {
   std::optional<Operator> missing;
   std::optional<Operator> partition;
   std::optional<Operator> skyline_keys;
-  std::vector<Operator> skyline;  ///< one for each step of the preference
-  std::optional<Operator> pick;   ///< chooses a few rows of the skyline
+  std::vector<Operator> skyline;  ///< one for each step of the preference, or a skyband
+  std::optional<Operator> measure;
+  std::optional<Operator> pick;  ///< chooses a few rows of the skyline
   std::optional<Operator> rank_keys;
   std::optional<Operator> order;  ///< a top-k, a sort or, without a ranking, a limit
   Operator gather;
@@ -103,6 +108,7 @@ struct Operators {
     add_if(skyline_keys);
     for (const Operator& step : skyline) ops.push_back(&step);
     if (filter_last) add_if(filter);
+    add_if(measure);
     add_if(pick);
     add_if(rank_keys);
     add_if(order);

@@ -44,7 +44,17 @@ constexpr std::array kFunctions = {
 constexpr std::array<std::string_view, 14> kReservedWords = {"and",  "or",    "not",  "in",   "between", "is",   "null",
                                                              "true", "false", "case", "when", "then",    "else", "end"};
 
-constexpr std::array<std::string_view, 6> kPseudoColumns = {"row", "level", "score", "row()", "level()", "score()"};
+constexpr std::array kRowFunctions = {
+    RowFunction{"row"},
+    RowFunction{"level"},
+    RowFunction{"score"},
+    RowFunction{"dominated_by"},
+    RowFunction{"dominates"},
+    RowFunction{"crowding"},
+    RowFunction{"contribution", true},
+    RowFunction{"compromise", true},
+};
+constexpr std::array<std::string_view, 3> kPseudoColumns = {"row", "level", "score"};
 
 // How tightly a node binds; an operand that binds less tightly than its place asks for is put in parentheses.
 enum Level : int { kOr = 1, kAnd, kNot, kPredicate, kSum, kProduct, kUnary, kPrimary };
@@ -253,8 +263,14 @@ Location place_of(const Node& node, const Location& origin) {
   return node.line > 0 ? Location{origin.source, node.line, node.column} : origin;
 }
 
+std::span<const RowFunction> row_functions() { return kRowFunctions; }
+
 bool is_pseudo_column(std::string_view name) {
-  return std::find(kPseudoColumns.begin(), kPseudoColumns.end(), name) != kPseudoColumns.end();
+  const std::size_t open = name.find('(');
+  if (open == std::string_view::npos) return std::ranges::find(kPseudoColumns, name) != kPseudoColumns.end();
+  const auto function = std::ranges::find(kRowFunctions, name.substr(0, open), &RowFunction::name);
+  if (function == kRowFunctions.end() || !name.ends_with(')')) return false;
+  return function->takes_numbers || open + 2 == name.size();
 }
 
 bool equal(const Node& a, const Node& b) {

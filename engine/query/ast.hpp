@@ -93,7 +93,16 @@ struct Node {
   std::shared_ptr<const QueryError> unreadable;
 };
 
-/// "row", "level" and "score": what `select` may name besides the table's columns.
+/// A function of a row among the others, such as level(). A call of it is a column whose name is the call's text, as
+/// other pseudo-columns are; its children are the numbers that it takes.
+struct RowFunction {
+  std::string_view name;
+  bool takes_numbers = false;
+};
+std::span<const RowFunction> row_functions();
+
+/// Returns true for what `select` may name besides the table's columns: "row", "level", "score", and calls of functions
+/// of rows.
 bool is_pseudo_column(std::string_view name);
 
 /// Returns the place of a node in a text; that of the whole expression, `origin`, where the node has none of its own.

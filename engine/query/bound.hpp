@@ -61,10 +61,20 @@ struct BoundPreference {
   std::vector<BoundPreference> children;
 };
 
+/// A measure of the rows that the preference keeps, by the rows that it chooses from (engine/operators/measure).
+struct BoundMeasure {
+  enum class Kind { level, dominated_by, dominates, crowding, contribution, compromise };
+  Kind kind = Kind::level;
+  DataType type;
+  std::string text;
+  std::vector<double> numbers = {};  // contribution: the reference point; compromise: weights, empty for 1 each
+};
+
 struct BoundRankTerm {
-  BoundExpression expression;
+  BoundExpression expression;  // of a measure a literal that stands for it where nothing is computed
   bool high = false;
-  bool nulls_first = false;  // NULL is better than every value
+  bool nulls_first = false;                           // NULL is better than every value
+  std::optional<std::size_t> measure = std::nullopt;  // its place in BoundQuery::measures
 };
 
 struct BoundAggregate {
@@ -76,10 +86,11 @@ struct BoundAggregate {
 
 /// A column of the answer: an expression, or a pseudo-column.
 struct BoundOutput {
-  enum class Kind { expression, row, level, score };
+  enum class Kind { expression, row, level, score, measure };
   std::string name;
   Kind kind = Kind::expression;
-  BoundExpression expression;  // score: that of the first ranking term; row, level: none
+  BoundExpression expression;  // score: that of the first ranking term; row, level, measure: none
+  std::size_t measure = 0;     // measure: its place in BoundQuery::measures
 };
 
 struct BoundGroup {
@@ -101,7 +112,9 @@ struct BoundQuery {
                    // prior within prior too, and one-child compositions are unwrapped
   std::optional<std::int64_t> levels;
   std::optional<std::int64_t> at_least;
+  std::optional<std::int64_t> skyband;  // of 2 or more, over a flat Pareto order; kAllRows for all
   bool distinct = false;
+  std::vector<BoundMeasure> measures;  // that `ranking` and `outputs` name
   std::optional<Pick> pick;  // but by coverage, of `low` and `high` terms of numbers and times alone (picked_terms)
   std::vector<BoundRankTerm> ranking;
   std::int64_t offset = 0;
@@ -116,6 +129,8 @@ struct BoundQuery {
   /// Returns true if NULL is better than every value.
   bool nulls_first() const { return null_rule == Missing::best; }
 
+  /// Returns true if a measure is of all rows from which the preference chooses, so that none of them can be left out.
+  bool measures_all_rows() const;
   /// Returns true if the rows that others dominate count too, so that no part of the rows tells which are in the
   /// answer.
   bool counts_dominated_rows() const { return pick && pick->by == Pick::By::coverage; }

@@ -28,6 +28,8 @@ void check_counts(const Query& query) {
           "'levels' must be at least 1, not " + std::to_string(query.levels().value_or(0)));
   require(!query.at_least() || *query.at_least() >= 0,
           "'at_least' must not be negative, but is " + std::to_string(query.at_least().value_or(0)));
+  require(!query.skyband() || *query.skyband() >= 1,
+          "'skyband' must be at least 1, not " + std::to_string(query.skyband().value_or(0)));
   require(query.offset() >= 0, "'offset' must not be negative, but is " + std::to_string(query.offset()));
   require(!query.limit() || *query.limit() >= 0,
           "'limit' must not be negative, but is " + std::to_string(query.limit().value_or(0)));
@@ -40,8 +42,11 @@ void check_parts(const Query& query) {
   require(query.prefer() || !query.rank_by().empty() || !query.group_by().empty(),
           "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
   require(!query.levels() || !query.at_least(), "'levels' and 'at_least' exclude each other");
+  require(!query.skyband() || (!query.levels() && !query.at_least()),
+          std::string("'skyband' and ") + (query.levels() ? "'levels'" : "'at_least'") + " exclude each other");
   require(query.prefer() || !query.levels(), "'levels' needs 'prefer'");
   require(query.prefer() || !query.at_least(), "'at_least' needs 'prefer'");
+  require(query.prefer() || !query.skyband(), "'skyband' needs 'prefer'");
   require(query.prefer() || !query.distinct(), "'distinct' needs 'prefer'");
   require(query.prefer() || !query.pick(), "'pick' needs 'prefer'");
   if (query.pick()) query::check_pick(*query.pick());
@@ -144,6 +149,11 @@ Query& Query::at_least(std::optional<std::int64_t> rows) {
   return *this;
 }
 
+Query& Query::skyband(std::optional<std::int64_t> rows) {
+  skyband_ = rows;
+  return *this;
+}
+
 Query& Query::distinct(bool on) {
   distinct_ = on;
   return *this;
@@ -228,10 +238,11 @@ void Query::validate() const {
 bool Query::operator==(const Query& other) const {
   return name_ == other.name_ && from_ == other.from_ && where_ == other.where_ && group_by_ == other.group_by_ &&
          aggregate_ == other.aggregate_ && partition_by_ == other.partition_by_ && prefer_ == other.prefer_ &&
-         levels_ == other.levels_ && at_least_ == other.at_least_ && distinct_ == other.distinct_ &&
-         pick_ == other.pick_ && rank_by_ == other.rank_by_ && offset_ == other.offset_ && limit_ == other.limit_ &&
-         ties_ == other.ties_ && nan_ == other.nan_ && nulls_ == other.nulls_ && select_ == other.select_ &&
-         timeout_ == other.timeout_ && using_path_ == other.using_path_;
+         levels_ == other.levels_ && at_least_ == other.at_least_ && skyband_ == other.skyband_ &&
+         distinct_ == other.distinct_ && pick_ == other.pick_ && rank_by_ == other.rank_by_ &&
+         offset_ == other.offset_ && limit_ == other.limit_ && ties_ == other.ties_ && nan_ == other.nan_ &&
+         nulls_ == other.nulls_ && select_ == other.select_ && timeout_ == other.timeout_ &&
+         using_path_ == other.using_path_;
 }
 
 Aggregate count(std::string name) { return aggregate_of(Aggregate::Function::count, std::move(name), std::nullopt); }

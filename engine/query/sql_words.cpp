@@ -9,11 +9,11 @@ namespace skyrank::query {
 namespace {
 
 // The words of clauses come first: the lists share their beginning.
-constexpr std::array<std::string_view, 26> kWords = {
+constexpr std::array<std::string_view, 27> kWords = {
     "select", "from", "where",  "group",   "aggregate", "preferring", "skyline", "partition", "order",
-    "limit",  "by",   "offset", "options", "as",        "levels",     "with",    "asc",       "desc",
-    "low",    "high", "around", "inverse", "pareto",    "plus",       "prior",   "distinct"};
-constexpr std::size_t kClauseWords = 18;
+    "limit",  "by",   "offset", "options", "as",        "levels",     "skyband", "with",      "asc",
+    "desc",   "low",  "high",   "around",  "inverse",   "pareto",     "plus",    "prior",     "distinct"};
+constexpr std::size_t kClauseWords = 19;
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 

@@ -29,6 +29,7 @@ void refuse_unsupported_parts(const Query& query) {
   if (std::ranges::any_of(query.partition_by(), [](const GroupKey& key) { return !key.is_column(); })) {
     refuse("'partition_by' of expressions");
   }
+  if (query.skyband().value_or(1) > 1) refuse("'skyband'");
   if (query.nan() == Missing::best) refuse("'nan: best'");
   if (query.ties() == Ties::any) refuse("'ties: any', which leaves the answer open");
 }
@@ -58,6 +59,10 @@ std::vector<BoundExpression> conditions_of(const Query& query, const Table& tabl
 BoundQuery row_query(Query query, const Table& table) {
   query.select({SelectItem{"row", Expression("row()")}}).using_path({});
   BoundQuery bound = bind_to(query, table);
+  if (!bound.measures.empty()) {
+    throw BindError("'why' does not support rankings by " + bound.measures.front().text + " yet",
+                    query::location_of(query));
+  }
   bound.path.device = DeviceChoice::cpu;
   return bound;
 }

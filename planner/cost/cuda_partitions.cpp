@@ -1,7 +1,5 @@
 #include "planner/cost/cuda_partitions.hpp"
 
-#include <algorithm>
-
 #include "planner/cost/cuda_common.hpp"
 
 namespace skyrank::planner::cost {
@@ -12,16 +10,15 @@ Cost cuda_partitions(const PartitionShape& shape) {
   constexpr double kRead = 1.2;
   constexpr double kOfAnswer = 0.025e-9;  // seconds for a row of the answer, which is put in order
   constexpr double kRowId = 8;
-  const double key = std::max(4.0, shape.key_bytes);
-  const double widened = key > shape.key_bytes ? shape.rows * (shape.key_bytes + key) : 0;
+  constexpr double kPartition = 16;  // bytes that say where a partition lies
   const double answers = shape.partitions * shape.k;
   return {{{"start", 1, kCudaStart},
-           {"bytes-sent", kRowId * (shape.partitions + 1), kTransferByte},
+           {"bytes-sent", kPartition * shape.partitions, kTransferByte},
            {"bytes-fetched", kRowId * answers, kTransferByte},
-           {"launches", widened > 0 ? 2.0 : 1.0, kCudaLaunch},
-           {"bytes", kRead * shape.rows * key + widened + kRowId * answers, kCudaByte},
+           {"launches", 1, kCudaLaunch},
+           {"bytes", kRead * shape.rows * shape.key_bytes + kRowId * answers, kCudaByte},
            {"answers", answers, kOfAnswer}},
-          kRowId * (shape.partitions + 1 + answers) + (widened > 0 ? shape.rows * key : 0)};
+          kPartition * shape.partitions + kRowId * answers};
 }
 
 }  // namespace skyrank::planner::cost

@@ -4,7 +4,7 @@
 
 namespace skyrank::planner::cost {
 
-/// Rankings of all partitions of a table at once (kernels/cuda/topk/partitions.hpp).
+/// Rankings of all partitions of a table at once (kernels/cuda/select/partitions.hpp).
 struct PartitionShape {
   double partitions = 0;
   double rows = 0;       ///< rows of all partitions

@@ -115,6 +115,8 @@ Place place(const Preference& term, const Row& row) {
 struct Candidate {
   std::size_t row;
   std::int32_t level = 0;
+  std::int64_t dominated_by = 0;
+  std::int64_t dominates = 0;
 };
 using Candidates = std::vector<Candidate>;
 
@@ -179,10 +181,22 @@ Candidates without_equals(const Placed& preference, const Candidates& rows) {
   return kept;
 }
 
+/// Counts the rows that dominate each row, and those that it dominates.
+void count_dominance(const Placed& preference, Candidates& rows) {
+  for (Candidate& row : rows) {
+    for (const Candidate& other : rows) {
+      const Outcome one = outcome(preference, row.row, other.row);
+      row.dominates += one == Outcome::better ? 1 : 0;
+      row.dominated_by += one == Outcome::worse ? 1 : 0;
+    }
+  }
+}
+
 Candidates preferred(const Query& query, const Placed& preference, Candidates rest) {
   if (query.distinct) rest = without_equals(preference, rest);
+  count_dominance(preference, rest);
   Candidates kept;
-  const auto wanted = query.at_least ? std::numeric_limits<std::int64_t>::max() : query.levels.value_or(1);
+  const auto wanted = query.at_least || query.skyband ? Query::kAll : query.levels.value_or(1);
   for (std::int32_t level = 1; level <= wanted && !rest.empty(); ++level) {
     if (query.at_least && static_cast<std::int64_t>(kept.size()) >= *query.at_least) break;
     Candidates others;
@@ -194,10 +208,14 @@ Candidates preferred(const Query& query, const Placed& preference, Candidates re
       if (beaten) {
         others.push_back(row);
       } else {
-        kept.push_back({row.row, level});
+        kept.push_back(row);
+        kept.back().level = level;
       }
     }
     rest = std::move(others);
+  }
+  if (query.skyband) {
+    std::erase_if(kept, [&](const Candidate& row) { return row.dominated_by >= *query.skyband; });
   }
   std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   return kept;
@@ -361,6 +379,8 @@ std::vector<Cell> selected(const Output& output, const Query& query, const Relat
                                                        : Integer{relation.first_rows[candidate.row]});
         break;
       case Output::Kind::level: cells.emplace_back(Integer{candidate.level}); break;
+      case Output::Kind::dominated_by: cells.emplace_back(Integer{candidate.dominated_by}); break;
+      case Output::Kind::dominates: cells.emplace_back(Integer{candidate.dominates}); break;
       case Output::Kind::score: cells.push_back(evaluate(*query.rank_by.front().expression, row)); break;
       case Output::Kind::expression: cells.push_back(evaluate(*output.expression, row)); break;
     }

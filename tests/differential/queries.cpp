@@ -204,7 +204,17 @@ class Generator {
       query.levels = 1 + random_.below(4);
     } else if (random_.chance(20)) {
       query.at_least = random_.below(20);
+    } else if (random_.chance(20)) {
+      add_skyband(query);
     }
+  }
+
+  /// Makes the preference a flat one, and asks for a skyband of it.
+  void add_skyband(Query& query) {
+    Preference flat{.kind = Preference::Kind::pareto};
+    for (std::int64_t i = 1 + random_.below(4); i > 0; --i) flat.children.push_back(term());
+    query.prefer = std::move(flat);
+    query.skyband = random_.chance(30) ? Query::kAll : 1 + random_.below(6);
   }
 
   Preference preference(int depth) {
@@ -267,6 +277,8 @@ class Generator {
         query.select.push_back({name, Kind::row});
       } else if (kind == 1 && query.prefer) {
         query.select.push_back({name, Kind::level});
+      } else if (kind == 2 && query.skyband) {
+        query.select.push_back({name, random_.chance(50) ? Kind::dominated_by : Kind::dominates});
       } else if (kind == 2 && !query.rank_by.empty()) {
         query.select.push_back({name, Kind::score});
       } else {
@@ -287,7 +299,8 @@ class Generator {
   /// An algorithm for one of the query's problems; empty where it has none.
   std::string algorithm(const Query& query) {
     if (!query.prefer && query.rank_by.empty()) return {};
-    const bool skyline = query.prefer && (query.rank_by.empty() || random_.chance(50));
+    if (query.skyband && query.rank_by.empty()) return {};
+    const bool skyline = query.prefer && !query.skyband && (query.rank_by.empty() || random_.chance(50));
     return random_.one_of(skyline ? names_.skyline_algorithms : names_.topk_algorithms);
   }
 
@@ -358,7 +371,7 @@ std::string yaml(const Preference& preference) {
 }
 
 std::string yaml(const Output& output) {
-  constexpr const char* kPseudo[] = {"row", "level", "score"};
+  constexpr const char* kPseudo[] = {"row", "level", "score", "dominated_by()", "dominates()"};
   const bool is_expression = output.kind == Output::Kind::expression;
   const std::string text = is_expression ? output.expression->text : kPseudo[static_cast<std::size_t>(output.kind)];
   return "{" + output.name + ": " + quoted(text) + "}";
@@ -383,6 +396,7 @@ std::string yaml(const Query& query, const Relation& table) {
   }
   if (query.prefer) add("prefer", yaml(*query.prefer));
   if (query.levels) add("levels", std::to_string(*query.levels));
+  if (query.skyband) add("skyband", query.skyband == Query::kAll ? "all" : std::to_string(*query.skyband));
   if (query.at_least) add("at_least", std::to_string(*query.at_least));
   if (query.distinct) add("distinct", "true");
   if (!query.rank_by.empty()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,7 @@ struct Aggregation {
 };
 
 struct Output {
-  enum class Kind { row, level, score, expression };
+  enum class Kind { row, level, score, dominated_by, dominates, expression };
 
   std::string name;
   Kind kind = Kind::expression;
@@ -63,6 +64,8 @@ struct Path {
 };
 
 struct Query {
+  static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+
   std::string name = {};
   ExpressionPtr where = {};
   std::vector<std::size_t> group_by = {};  ///< columns of the input
@@ -71,6 +74,7 @@ struct Query {
   std::optional<Preference> prefer = {};
   std::optional<std::int64_t> levels = {};
   std::optional<std::int64_t> at_least = {};
+  std::optional<std::int64_t> skyband = {};  ///< kAll for all rows
   bool distinct = false;
   std::vector<Ranking> rank_by = {};
   std::int64_t offset = 0;

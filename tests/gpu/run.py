@@ -40,7 +40,7 @@ SANITIZERS = {
         "racecheck", [], "PartitionRows.OfCodes*:PartitionRows.OfNone:PartitionRows.ContendersOfValues*:"
                          "PartitionRows.KeysWithout*", 60),
     "racecheck of skylines": ("racecheck", [], "SkylineOnGpu.AConstantColumnTellsNothing", 30),
-    "racecheck of segments": ("racecheck", [], "SegmentsOnGpu.OfManyLengths", 60),
+    "racecheck of partitions": ("racecheck", [], "PartitionsOnGpu.OfManyLengths", 60),
     "racecheck of rows": (
         "racecheck", [], "SelectRowsOnGpu.StridesAndOffsets:SelectRowsOnGpu.LongRowsOfUnevenNumbers", 120),
 }

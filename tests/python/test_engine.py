@@ -80,6 +80,7 @@ def test_a_query_shows_its_statement():
         (lambda t: skyrank.in_sets("price", [1, 2]), "in_sets takes a list of sets, each a list of values, such as [['Oslo', 'Bergen'], ['Aarhus']]"),
         (lambda t: Query().timeout("1s"), "a time limit is a number of seconds or a timedelta, not a str"),
         (lambda t: Query().offset(1.0), "'offset' is a whole number, not a float"),
+        (lambda t: Query().skyband("some"), "'skyband' is a whole number, not a str"),
         (lambda t: Query().at_least([1]), "'at_least' is a whole number, not a list"),
     ],
 )

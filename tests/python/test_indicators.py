@@ -281,3 +281,23 @@ def test_ctrl_c_stops_a_hypervolume():
     with pytest.raises(KeyboardInterrupt):
         skyrank.hypervolume(points, 1.1)
     assert time.monotonic() - begin < 20
+
+
+def test_functions_of_a_row_are_those_of_arrays():
+    points = numpy.random.default_rng(7).integers(0, 30, (200, 2)).astype(float)
+    terms = [skyrank.low("c0"), skyrank.low("c1")]
+    every = skyrank.Query().prefer(terms).skyband("all")
+    found = skyrank.query(points, every.select("level()", "crowding()", "dominated_by()", "dominates()"))
+    assert (found["level()"] == skyrank.rank(points) + 1).all()
+    assert (found["crowding()"] == skyrank.crowding(points)).all()
+    better = (points[:, None] <= points[None]).all(2) & (points[:, None] < points[None]).any(2)
+    assert (found["dominated_by()"] == better.sum(0)).all()
+    assert (found["dominates()"] == better.sum(1)).all()
+
+    survivors = skyrank.Query().prefer(terms).at_least(50).rank_by([skyrank.low("level()"), skyrank.high("crowding()")])
+    assert (skyrank.query(points, survivors.limit(50)).rows == skyrank.nsga2_survival(points, 50)).all()
+
+    front = skyrank.query(points, skyrank.Query().prefer(terms).select("row", "contribution(31, 31)"))
+    volumes = skyrank.hypervolume_contributions(points, [31, 31])
+    assert (front["contribution(31, 31)"] == volumes[front.rows]).all()
+    assert skyrank.query(points, skyrank.Query().prefer(terms).skyband(3)).rows.tolist() == numpy.flatnonzero(better.sum(0) < 3).tolist()

@@ -210,6 +210,16 @@ def test_a_few_rows_stand_for_a_front():
     assert skyrank.why(front, 1, query.pick(3)).stage == "pick"
 
 
+def test_picked_rows_keep_their_measures():
+    front = {"a": [0, 1, 5, 2, 8, 9], "b": [10, 9, 9, 7, 1, 0]}
+    query = skyrank.Query().prefer([skyrank.low("a"), skyrank.low("b")]).skyband("all").pick(3)
+    found = skyrank.query(front, query.select("row", "dominated_by()", "dominates()"))
+    assert found.rows.tolist() == [0, 2, 5]
+    assert found["dominated_by()"].tolist() == [0, 2, 0]
+    assert found["dominates()"].tolist() == [0, 0, 0]
+    assert skyrank.query(front, query.rank_by(skyrank.high("dominated_by()"))).rows.tolist() == [2, 0, 5]
+
+
 def test_picks_that_are_none():
     query = skyrank.Query().prefer(skyrank.low("a"))
     with pytest.raises(skyrank.QueryError, match="no measure of a pick is called 'size'"):

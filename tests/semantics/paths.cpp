@@ -35,7 +35,7 @@ void expect_same_in_sql(const Query& query) {
 /// The problem kinds that a query poses.
 std::set<std::string> problems(const Query& query) {
   std::set<std::string> kinds;
-  if (query.prefer()) kinds.insert("skyline");
+  if (query.prefer() && !query.skyband()) kinds.insert("skyline");
   if (!query.rank_by().empty()) kinds.insert("top-k");
   return kinds;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -36,7 +37,8 @@ struct Meaning {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), words_(seed + 1), large_(large) {}
+  Generator(std::uint64_t seed, bool large)
+      : random_(seed), names_(seed), measures_(seed), words_(seed + 1), large_(large) {}
 
   RandomCase make() {
     make_table();
@@ -68,6 +70,7 @@ class Generator {
     if (picks_ && query.nan() == Missing::best) query.nan(Missing::worst);
     if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
+    if (prefer && measure_below(100) < 30) add_measures();
     return std::move(made_);
   }
 
@@ -80,6 +83,7 @@ class Generator {
   const T& one_of(const std::vector<T>& items) {
     return items[static_cast<std::size_t>(below(static_cast<std::int64_t>(items.size())))];
   }
+  std::uint64_t measure_below(std::uint64_t bound) { return measures_() % bound; }
   bool name_chance(int percent) { return static_cast<int>(names_() % 100) < percent; }
 
   /// A key by a field under its own name, or by an expression under `name`, which `field` becomes then.
@@ -393,6 +397,74 @@ class Generator {
     }
   }
 
+  /// Replaces the preference by a flat one, and adds a skyband and functions of rows, some beside a pick.
+  void add_measures() {
+    Query& query = made_.query;
+    std::vector<Preference> terms;
+    std::vector<std::string> calls = {"level()", "dominated_by()", "dominates()"};
+    Pick pick{1 + static_cast<std::int64_t>(measure_below(9)), Pick::By::coverage, {}};
+    if (measure_below(2) == 0) {
+      for (std::uint64_t i = 1 + measure_below(4); i > 0; --i) terms.push_back(term());
+      apart([&] {
+        if (terms.size() == 1 && chance(40)) terms.front() = behind_condition(std::move(terms.front()));
+      });
+    } else {
+      add_number_terms(terms, calls, pick);
+    }
+    query.prefer(terms.size() == 1 ? terms.front() : pareto(std::move(terms)));
+    query.pick(std::nullopt);
+    if (measure_below(100) < 40) {
+      query.pick(pick);
+      if (pick.by != Pick::By::coverage && query.nan() == Missing::best) query.nan(Missing::worst);
+    }
+    if (measure_below(100) < 60) {
+      query.levels(std::nullopt).at_least(std::nullopt);
+      query.skyband(measure_below(100) < 30 ? kAllRows : 1 + static_cast<std::int64_t>(measure_below(6)));
+    }
+    const auto call = [&] { return Expression(calls[measure_below(calls.size())]); };
+    std::vector<RankTerm> ranking = query.rank_by();
+    for (std::uint64_t i = measure_below(3); i > 0; --i) {
+      const auto place = static_cast<std::ptrdiff_t>(measure_below(ranking.size() + 1));
+      ranking.insert(ranking.begin() + place, RankTerm(call(), measure_below(2) == 0));
+    }
+    if (!ranking.empty()) query.rank_by(ranking);
+    std::vector<SelectItem> items = query.select();
+    for (std::uint64_t i = measure_below(3); i > 0; --i) items.push_back({"m" + std::to_string(i), call()});
+    query.select(std::move(items));
+  }
+
+  /// Adds `low` and `high` terms of numbers, and the functions of rows and the measure of a pick that need such.
+  void add_number_terms(std::vector<Preference>& terms, std::vector<std::string>& calls, Pick& pick) {
+    const bool small = measure_below(2) == 0;  // for volumes that no order of operations rounds
+    const auto numbers = fields_of([&](const Field& field) {
+      return small ? field.small && is_integer(field.type.type)
+                   : is_numeric(field.type.type) && (!is_decimal(field.type.type) || field.small);
+    });
+    if (numbers.empty()) return terms.push_back(term());
+    std::string reference;
+    std::string weights;
+    for (std::uint64_t i = 1 + measure_below(3); i > 0; --i) {
+      const Field& field = numbers[measure_below(numbers.size())];
+      const Expression value = Expression::column(field.name);
+      const bool high = measure_below(2) == 0;
+      const bool inverts = measure_below(5) == 0;
+      terms.push_back(high == inverts ? low(value) : skyrank::high(value));
+      apart([&] {
+        if (chance(25)) terms.back() = in_boxes(std::move(terms.back()), field);
+      });
+      if (inverts) terms.back() = inverse(std::move(terms.back()));
+      if (small) pick.reference.push_back(static_cast<double>(measure_below(9)) - (high ? 4 : 0));
+      reference += (reference.empty() ? "" : ", ") + std::to_string(high ? -1 : 4);
+      weights += (weights.empty() ? "" : ", ") + std::string(measure_below(2) == 0 ? "1" : "0.25");
+    }
+    calls.insert(calls.end(), {"crowding()", "compromise()", "compromise(" + weights + ")"});
+    if (small) calls.push_back("contribution(" + reference + ")");
+    const std::uint64_t by = measure_below(small ? 3 : 2);
+    if (by == 1) pick.by = Pick::By::distance;
+    if (by == 2) pick.by = Pick::By::hypervolume;
+    if (by != 2) pick.reference.clear();
+  }
+
   Preference preference(int depth) {
     if (depth == 0 || chance(25)) return term();
     if (chance(10)) return inverse(preference(depth - 1));
@@ -513,8 +585,9 @@ class Generator {
   }
 
   std::mt19937_64 random_;
-  std::mt19937_64 names_;  // of keys: cases stay as they are without names
-  std::mt19937_64 words_;  // of boxes and conditions to meet, likewise
+  std::mt19937_64 names_;     // of keys: cases stay as they are without names
+  std::mt19937_64 measures_;  // and without functions of rows
+  std::mt19937_64 words_;     // and without boxes and conditions to meet
   bool large_;
   int null_percent_ = 0;
   bool picks_ = false;         // the values of terms count, which `nan: best` would make two of

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -188,6 +190,8 @@ class Values {
   Values(const Relation& relation, const Evaluate& evaluate) : relation_(relation), evaluate_(evaluate) {}
 
   const Value& operator()(const Expression& expression, RowId row) const {
+    const auto measure = measures_.find(expression.text());
+    if (measure != measures_.end()) return measure->second.at(row);
     std::vector<Value>& known = known_[&query::root_of(expression)];
     if (known.empty()) {
       for (RowId i = 0; i < relation_.num_rows; ++i) {
@@ -199,9 +203,13 @@ class Values {
 
   const Relation& relation() const { return relation_; }
 
+  /// Notes what a function of rows, such as level(), gives for a row.
+  void measure(const std::string& call, RowId row, Value value) const { measures_[call][row] = std::move(value); }
+
  private:
   const Relation& relation_;
   const Evaluate& evaluate_;
+  mutable std::map<std::string, std::map<RowId, Value>> measures_;
   mutable std::unordered_map<const query::Node*, std::vector<Value>> known_;
 };
 
@@ -266,10 +274,30 @@ void add_expressions(const Preference& preference, std::vector<Expression>& to) 
   for (const Preference& child : preference.children) add_expressions(child, to);
 }
 
+/// Returns true for a function of rows: level(), dominates(), ...
+bool is_measure(const Expression& expression) {
+  const std::string_view name = expression.column_name();
+  return name.ends_with(')') && expression.text() == name;
+}
+
+/// Returns the functions of rows by which a query ranks, or which it selects.
+std::vector<Expression> measures_of(const Query& query) {
+  std::vector<Expression> found;
+  for (const RankTerm& term : query.rank_by()) {
+    if (is_measure(term.expression)) found.push_back(term.expression);
+  }
+  for (const SelectItem& item : query.select()) {
+    if (is_measure(item.expression)) found.push_back(item.expression);
+  }
+  return found;
+}
+
 bool excluded(const Query& query, const Values& evaluate, RowId row) {
   std::vector<Expression> expressions;
   if (query.prefer()) add_expressions(*query.prefer(), expressions);
-  for (const RankTerm& term : query.rank_by()) expressions.push_back(term.expression);
+  for (const RankTerm& term : query.rank_by()) {
+    if (!is_measure(term.expression)) expressions.push_back(term.expression);
+  }
   return std::any_of(expressions.begin(), expressions.end(), [&](const Expression& expression) {
     const Value& value = evaluate(expression, row);
     return (is_nan(value) && query.nan() == Missing::exclude) || (is_null(value) && query.nulls() == Missing::exclude);
@@ -306,12 +334,212 @@ std::vector<Candidate> without_equals(const Query& query, const Order& order, co
   return kept;
 }
 
+/// A number as a float64; nothing for NaN and NULL.
+std::optional<double> float_of(const Value& value) {
+  if (absence(value) != 0) return std::nullopt;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* decimal = std::get_if<Decimal>(&value)) {
+    return static_cast<double>(decimal->unscaled) / std::pow(10.0, decimal->scale);
+  }
+  return static_cast<double>(*as_integer(value));
+}
+
+/// A term of a flat preference.
+struct ValueTerm {
+  Expression expression;
+  bool high = false;
+};
+
+void add_terms(const Preference& preference, bool inverted, std::vector<ValueTerm>& terms) {
+  if (preference.is_term()) {
+    terms.push_back({*preference.expression, (preference.kind == Preference::Kind::high) != inverted});
+  }
+  const bool inverts = preference.kind == Preference::Kind::inverse;
+  for (const Preference& child : preference.children) add_terms(child, inverted != inverts, terms);
+}
+
+/// Measures of the rows of one Pareto level, of which none lacks a value.
+class LevelMeasures {
+ public:
+  LevelMeasures(const Query& query, const Values& evaluate, const std::vector<Candidate>& level) {
+    std::vector<ValueTerm> terms;
+    add_terms(*query.prefer(), false, terms);
+    for (const Candidate& row : level) {
+      std::vector<double> values;
+      for (const ValueTerm& term : terms) {
+        if (const auto value = float_of(evaluate(term.expression, row.id))) values.push_back(*value);
+      }
+      if (values.size() == terms.size()) rows_[row.id] = std::move(values);
+    }
+    for (const ValueTerm& term : terms) high_.push_back(term.high);
+  }
+
+  Value crowding(RowId row) const {
+    if (!rows_.contains(row)) return Null{};
+    double sum = 0;
+    for (std::size_t t = 0; t < high_.size(); ++t) {
+      std::vector<std::pair<double, RowId>> order;
+      for (const auto& [other, values] : rows_) order.emplace_back(values[t], other);
+      std::ranges::sort(order);
+      if (order.front().first == order.back().first) continue;
+      const auto place = std::ranges::find(order, row, [](const auto& one) { return one.second; });
+      if (place == order.begin() || place + 1 == order.end()) return std::numeric_limits<double>::infinity();
+      const double before = (place - 1)->first / 2;
+      const double after = (place + 1)->first / 2;
+      if (after > before) sum += (after - before) / span(t);
+    }
+    return sum;
+  }
+
+  Value compromise(RowId row, const std::vector<double>& weights) const {
+    if (!rows_.contains(row)) return Null{};
+    double worst = -std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < high_.size(); ++t) {
+      const double weight = weights.empty() ? 1 : weights[t];
+      if (weight == 0) continue;
+      const auto [least, greatest] = finite_range(t);
+      const double ideal = greatest < least ? 0 : high_[t] ? greatest : least;
+      const double value = rows_.at(row)[t] / 2;
+      worst = std::max(worst, weight * ((high_[t] ? ideal - value : value - ideal) / span(t)) + 0.0);
+    }
+    return worst;
+  }
+
+  /// Exact for small integers.
+  Value contribution(RowId row, const std::vector<double>& reference) const {
+    if (!rows_.contains(row)) return Null{};
+    if (!is_finite(row)) return Null{};
+    const std::vector<double> own = room(rows_.at(row), reference);
+    std::set<std::vector<double>> others;
+    for (const auto& [other, values] : rows_) {
+      if (other == row || !is_finite(other)) continue;
+      std::vector<double> both = room(values, reference);
+      for (std::size_t t = 0; t < both.size(); ++t) both[t] = std::min(both[t], own[t]);
+      if (std::ranges::all_of(both, [](double edge) { return edge > 0; })) others.insert(both);
+    }
+    double volume = 1;
+    for (const double edge : own) volume *= edge;
+    return volume - covered({others.begin(), others.end()}, high_.size());
+  }
+
+ private:
+  /// Ends of the finite values, halved; the first above the second where there are none.
+  std::pair<double, double> finite_range(std::size_t t) const {
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = -least;
+    for (const auto& [row, values] : rows_) {
+      if (!std::isfinite(values[t])) continue;
+      least = std::min(least, values[t] / 2);
+      greatest = std::max(greatest, values[t] / 2);
+    }
+    return {least, greatest};
+  }
+
+  double span(std::size_t t) const {
+    const auto [least, greatest] = finite_range(t);
+    return greatest > least ? greatest - least : 1;
+  }
+
+  /// Returns true if no value is infinitely good.
+  bool is_finite(RowId row) const {
+    const std::vector<double>& values = rows_.at(row);
+    for (std::size_t t = 0; t < high_.size(); ++t) {
+      if (std::isinf(values[t]) && (values[t] > 0) == high_[t]) return false;
+    }
+    return true;
+  }
+
+  /// The edges of the box between a row and the reference point, 0 where it is not better.
+  std::vector<double> room(const std::vector<double>& values, const std::vector<double>& reference) const {
+    std::vector<double> edges;
+    for (std::size_t t = 0; t < high_.size(); ++t) {
+      edges.push_back(std::max(0.0, high_[t] ? values[t] - reference[t] : reference[t] - values[t]));
+    }
+    return edges;
+  }
+
+  /// Returns the volume that boxes cover together by their first edges, in slices along the last of these.
+  static double covered(std::vector<std::vector<double>> boxes, std::size_t edges) {
+    if (boxes.empty()) return 0;
+    const std::size_t last = edges - 1;
+    std::ranges::sort(boxes, [&](const auto& a, const auto& b) { return a[last] > b[last]; });
+    if (edges == 1) return boxes.front()[0];
+    double sum = 0;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      const double height = boxes[i][last] - (i + 1 < boxes.size() ? boxes[i + 1][last] : 0);
+      if (height > 0)
+        sum += height * covered({boxes.begin(), boxes.begin() + static_cast<std::ptrdiff_t>(i) + 1}, last);
+    }
+    return sum;
+  }
+
+  std::map<RowId, std::vector<double>> rows_;
+  std::vector<bool> high_;
+};
+
+/// Returns the numbers in a call such as contribution(1, 0.5).
+std::vector<double> numbers_in(const std::string& call) {
+  std::vector<double> numbers;
+  std::size_t at = call.find('(') + 1;
+  while (call[at] != ')') {
+    std::size_t size = 0;
+    numbers.push_back(std::stod(call.substr(at), &size));
+    at += size;
+    if (call[at] == ',') at += 2;
+  }
+  return numbers;
+}
+
+/// Notes the measures of the rows that are kept of `all`; `leveled` has whole levels, those of the kept rows among
+/// them.
+void measure(const Query& query, const Values& evaluate, const Order& order, const std::vector<Candidate>& all,
+             const std::vector<Candidate>& leveled, const std::vector<Candidate>& kept) {
+  const auto number = [&](RowId row, Outcome outcome) {
+    return std::ranges::count_if(
+        all, [&](const Candidate& other) { return order.compare(*query.prefer(), row, other.id) == outcome; });
+  };
+  for (const Expression& call : measures_of(query)) {
+    const std::string name = call.text();
+    std::map<std::int32_t, LevelMeasures> levels;
+    const auto of_level = [&](const Candidate& row) -> const LevelMeasures& {
+      std::vector<Candidate> level;
+      std::ranges::copy_if(leveled, std::back_inserter(level),
+                           [&](const Candidate& other) { return other.level == row.level; });
+      return levels.try_emplace(row.level, query, evaluate, level).first->second;
+    };
+    for (const Candidate& row : kept) {
+      Value value = std::int64_t{row.level};
+      if (name == "crowding()") value = of_level(row).crowding(row.id);
+      if (name.starts_with("compromise(")) value = of_level(row).compromise(row.id, numbers_in(name));
+      if (name.starts_with("contribution(")) value = of_level(row).contribution(row.id, numbers_in(name));
+      if (name == "dominated_by()") value = std::int64_t{number(row.id, Outcome::worse)};
+      if (name == "dominates()") value = std::int64_t{number(row.id, Outcome::better)};
+      evaluate.measure(name, row.id, value);
+    }
+  }
+}
+
+/// Returns the rows that fewer than `rows` of all dominate.
+std::vector<Candidate> skyband(const Query& query, const Order& order, const std::vector<Candidate>& all,
+                               std::int64_t rows) {
+  std::vector<Candidate> kept;
+  for (const Candidate& row : all) {
+    const auto number = std::ranges::count_if(all, [&](const Candidate& other) {
+      return order.compare(*query.prefer(), other.id, row.id) == Outcome::better;
+    });
+    if (number < rows) kept.push_back(row);
+  }
+  return kept;
+}
+
 std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std::vector<Candidate> rest) {
   if (!query.prefer()) return rest;
   const Order order(evaluate, {query.nan(), query.nulls()});
   if (query.distinct()) rest = without_equals(query, order, rest);
   std::vector<Candidate> kept;
-  const std::int64_t levels = query.at_least() ? std::numeric_limits<std::int64_t>::max() : query.levels().value_or(1);
+  const std::vector<Candidate> all = rest;
+  const std::int64_t levels =
+      query.at_least() || query.skyband() ? std::numeric_limits<std::int64_t>::max() : query.levels().value_or(1);
   const auto enough = [&] { return query.at_least() && static_cast<std::int64_t>(kept.size()) >= *query.at_least(); };
   for (std::int32_t level = 1; level <= levels && !enough() && !rest.empty(); ++level) {
     std::vector<Candidate> best;
@@ -326,6 +554,9 @@ std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std
     rest = std::move(others);
   }
   std::sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+  const std::vector<Candidate> leveled = kept;
+  if (query.skyband()) kept = skyband(query, order, kept, *query.skyband());
+  measure(query, evaluate, order, all, leveled, kept);
   return kept;
 }
 
@@ -450,9 +681,14 @@ std::vector<Candidate> picked(const Query& query, const Values& evaluate, const 
         }));
       case Pick::By::hypervolume: break;
     }
-    for (const std::size_t other : chosen) volumes.push_back(points[other]);
+    const auto has_volume = [&](std::size_t place) {
+      return std::ranges::all_of(points[place], [](double value) { return std::isfinite(value); });
+    };
+    for (const std::size_t other : chosen) {
+      if (has_volume(other)) volumes.push_back(points[other]);
+    }
     const double before = volume(volumes, reference);
-    if (std::ranges::all_of(points[i], [](double value) { return std::isfinite(value); })) volumes.push_back(points[i]);
+    if (has_volume(i)) volumes.push_back(points[i]);
     return volume(volumes, reference) - before;
   };
   while (std::ssize(chosen) < pick.count && chosen.size() < kept.size()) {
@@ -644,7 +880,9 @@ std::vector<std::vector<Value>> selected(const Query& query, const Values& evalu
     const bool is_column = std::find(columns.begin(), columns.end(), name) != columns.end();
     for (std::size_t i = 0; i < answer.rows.size(); ++i) {
       const RowId row = answer.rows[i];
-      if (!is_column && name == "row") {
+      if (is_measure(item.expression)) {
+        values.push_back(evaluate(item.expression, row));
+      } else if (!is_column && name == "row") {
         values.emplace_back(first_rows.empty() ? row : first_rows[static_cast<std::size_t>(row)]);
       } else if (!is_column && name == "level") {
         values.emplace_back(std::int64_t{answer.levels[i]});

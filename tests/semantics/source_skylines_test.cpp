@@ -191,7 +191,10 @@ TEST_P(SourceSkylines, FollowTheRulesOfNullAndNan) {
 }
 
 TEST_P(SourceSkylines, OfTextsAndLevelsLeaveNothingOut) {
-  for (const Query& query : {from().prefer({low("name"), low("x")}), from().prefer({low("x"), low("y")}).levels(3)}) {
+  for (const Query& query : {from().prefer({low("name"), low("x")}), from().prefer({low("x"), low("y")}).levels(3),
+                             from().prefer({low("x"), low("y")}).skyband(3),
+                             from().prefer({low("x"), low("y"), high("stars")}).skyband(2).distinct(true),
+                             from().prefer({low("x"), low("y")}).rank_by({high("dominates()")}).limit(9)}) {
     EXPECT_EQ(expect_same(query).find("known rows dominate"), std::string::npos);
   }
 }

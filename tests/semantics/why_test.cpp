@@ -470,6 +470,9 @@ TEST(Why, RefusesWhatItDoesNotSupport) {
   EXPECT_THAT(refusal(cheap, -1), HasSubstr("there is no row -1"));
   EXPECT_THAT(refusal(Query::from("hotels").group_by({"name"}).aggregate({count("n")})), HasSubstr("'group_by'"));
   EXPECT_THAT(refusal(Query(cheap).partition_by({{"even", "price % 2"}})), HasSubstr("'partition_by' of expressions"));
+  const Query front = Query::from("hotels").prefer({low("price"), high("rating")});
+  EXPECT_THAT(refusal(Query(front).skyband(2)), HasSubstr("'skyband'"));
+  EXPECT_THAT(refusal(Query(front).rank_by({high("dominates()")})), HasSubstr("rankings by dominates()"));
   EXPECT_THAT(refusal(Query(cheap).nan(Missing::best)), HasSubstr("'nan: best'"));
   EXPECT_THAT(refusal(Query(cheap).limit(1).ties(Ties::any)), HasSubstr("'ties: any'"));
 }

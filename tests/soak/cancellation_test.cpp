@@ -87,6 +87,8 @@ std::vector<Phase> phases() {
       {"Keys", from().prefer({low(slow), high("x * y + log(x + 2)"), low("abs(y - x)"), in("s", {{"string 5"}})})},
       {"Skyline", from().prefer(all)},
       {"Levels", from().prefer({low("x"), low("y")}).at_least(kRows / 10 * 9)},
+      {"Skyband", from().prefer(all).skyband(3)},
+      {"Measure", from().prefer({low("x"), low("y"), low("p")}).at_least(kRows / 2).select({"dominates()"})},
       {"Sort", from().rank_by({low("s = 'string 5'"), low("y"), high("x"), low("d0")})},
       {"Ranking", from().rank_by({high(slow)}).limit(kRows / 5).select({"row"})},
       {"RankingsInPartitions", from().partition_by({"p", "q"}).rank_by({low("x")}).limit(2).select({"row"})},

@@ -121,10 +121,10 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 }
 
 TEST_F(CommandLine, OffersTheNearestName) {
-  expect_mistake(
-      {"rnu", batch_},
-      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, sql, show, describe, generate, "
-      "algorithms, bench, calibrate, completion, man");
+  expect_mistake({"rnu", batch_},
+                 "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, plot, sql, show, "
+                 "describe, generate, "
+                 "algorithms, bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
                  "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");
@@ -545,6 +545,25 @@ TEST_F(CommandLine, TellsWhyARowIsNotInTheAnswer) {
   EXPECT_THAT(run_skyrank({"why", batch, "cities", "0"}).err, HasSubstr("'why' does not support 'group_by' yet"));
   EXPECT_THAT(run_skyrank({"why", batch, "top"}).err, HasSubstr("ROW is required"));
   EXPECT_EQ(run_skyrank({"why", batch, "topp", "0"}).status, 2);
+}
+
+TEST_F(CommandLine, HandsPicturesToPython) {
+  ProgramOptions options;
+  folder_.write("python", "#!/bin/sh\nshift 2\nprintf '[%s]' \"$@\"\nexit 7\n");
+  std::filesystem::permissions(folder_ / "python", std::filesystem::perms::owner_all);
+  options.environment = {"SKYRANK_PYTHON=" + std::string(folder_ / "python")};
+  const Outcome drawn = run_skyrank({"plot", batch_, "front", "--out", "a b.png", "--max-rows", "5"}, options);
+  EXPECT_EQ(drawn.status, 7) << drawn.err;
+  EXPECT_EQ(drawn.out, "[plot][--kind=front][--out=a b.png][--max-rows=5][--][" + batch_ + "][front]");
+  EXPECT_EQ(run_skyrank({"plot", batch_, "front", "--kind", "matrix"}, options).out,
+            "[plot][--kind=matrix][--][" + batch_ + "][front]");
+
+  options.environment = {"SKYRANK_PYTHON=" + std::string(folder_ / "none")};
+  const Outcome none = run_skyrank({"plot", batch_, "front"}, options);
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("plot needs Python 3 with SkyRank's package and matplotlib"));
+  EXPECT_THAT(none.err, HasSubstr("none' cannot be run: No such file or directory"));
+  EXPECT_THAT(run_skyrank({"plot", batch_}, options).err, HasSubstr("QUERY is required"));
 }
 
 TEST_F(CommandLine, ExplainsWithoutRunning) {

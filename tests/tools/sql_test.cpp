@@ -187,6 +187,24 @@ TEST_F(SqlCommand, ShowsTheNamesOfKeys) {
       "    .aggregate({count(\"n\")})\n    .partition_by({\"half\"})\n    .limit(1);\n");
 }
 
+TEST_F(SqlCommand, ShowsSkybandsAndFunctionsOfRows) {
+  folder_.write(
+      "band.yaml",
+      "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n  - {name: q, from: points, prefer: [{low: x}, "
+      "{low: y}], skyband: all, rank_by: {high: dominates()}, select: [\"contribution(9, 9)\"]}\n");
+  EXPECT_EQ(
+      run({"show", "band.yaml", "--as", "sql"}).out,
+      "SELECT contribution(9, 9)\nFROM points\nPREFERRING LOW x PLUS LOW y\nSKYBAND ALL\nORDER BY dominates() DESC\n"
+      "OPTIONS (name = 'q');\n");
+  EXPECT_EQ(run({"show", "band.yaml", "--as", "yaml"}).out,
+            "version: 1\ntables:\n  points: {file: points.csv}\nqueries:\n  - name: q\n    from: points\n"
+            "    prefer: [{low: x}, {low: y}]\n    skyband: all\n    rank_by: [{high: 'dominates()'}]\n"
+            "    select: ['contribution(9, 9)']\n");
+  EXPECT_EQ(run({"show", "band.yaml", "--as", "cpp"}).out,
+            "const Query q = Query::from(\"points\")\n    .name(\"q\")\n    .prefer({low(\"x\"), low(\"y\")})\n"
+            "    .skyband(kAllRows)\n    .rank_by({high(\"dominates()\")})\n    .select({\"contribution(9, 9)\"});\n");
+}
+
 TEST_F(SqlCommand, GroupsByNamesOfTheSelectList) {
   EXPECT_EQ(
       run({"sql", "SELECT y / 4 AS q, COUNT(*) AS n FROM 'points.csv' GROUP BY q ORDER BY q", "--format", "csv"}).out,

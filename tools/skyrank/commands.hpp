@@ -81,6 +81,14 @@ struct WhyArguments {
   bool json = false;
 };
 
+struct PlotArguments {
+  std::filesystem::path batch;
+  std::string query;
+  std::filesystem::path out;             ///< empty: named after the query
+  std::string kind = "front";            ///< front, parallel, matrix
+  std::optional<std::int64_t> max_rows;  ///< limit on the rows drawn beside the front
+};
+
 struct SqlArguments {
   std::string statement;
   std::string delimiter;    ///< separator of the fields of CSV; empty: the one of their format
@@ -150,6 +158,8 @@ int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
 int why(const WhyArguments& arguments, Console& console, Signals& signals);
+/// Does not return where the program that draws can be run.
+int plot(const PlotArguments& arguments, Console& console, Signals& signals);
 int sql(const SqlArguments& arguments, Console& console, Signals& signals);
 int show(const ShowArguments& arguments, Console& console);
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals);

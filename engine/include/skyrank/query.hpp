@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,9 +100,12 @@ struct ForcedPath {
 /// The former name of ForcedPath.
 using Using [[deprecated("use ForcedPath")]] = ForcedPath;
 
+/// Keeps every row as `Query::skyband`.
+inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
+
 /// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
 /// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
-/// partition_by, prefer (levels, at_least, distinct), pick, rank_by, offset, limit (ties), select.
+/// partition_by, prefer (levels, at_least, skyband, distinct), pick, rank_by, offset, limit (ties), select.
 class SKYRANK_EXPORT Query {
  public:
   /// Parses one statement of SkyRank's SQL (engine/docs/sql.md). The text of `FROM 'file'` is the table's name.
@@ -158,6 +162,12 @@ class SKYRANK_EXPORT Query {
   /// Returns the number of rows to reach by whole levels.
   std::optional<std::int64_t> at_least() const { return at_least_; }
 
+  /// Keeps the rows that fewer than `rows` rows dominate: the skyband (Papadias et al., ACM TODS 30(1), 2005). >= 1,
+  /// which is the skyline; kAllRows keeps every row, for functions such as `dominates()`. Excludes the two above.
+  Query& skyband(std::optional<std::int64_t> rows);
+  /// Returns the number of dominators at which a row is out; nothing without a skyband.
+  std::optional<std::int64_t> skyband() const { return skyband_; }
+
   /// Sets whether only the first of the rows that are equal in all preferences is kept.
   Query& distinct(bool on);
   /// Returns true if only the first of equal rows is kept.
@@ -198,7 +208,8 @@ class SKYRANK_EXPORT Query {
   /// Returns the meaning of NULL.
   Missing nulls() const { return nulls_; }
 
-  /// Sets the columns of the answer: columns, pseudo-columns (`row`, `level`, `score`) or expressions. The canonical
+  /// Sets the columns of the answer: columns, pseudo-columns (`row`, `level`, `score`), functions of rows such as
+  /// `dominated_by()` or expressions. The canonical
   /// text of an expression is the name of its output column.
   Query& select(const std::vector<Expression>& columns);
   /// Sets the columns of the answer.
@@ -245,6 +256,7 @@ class SKYRANK_EXPORT Query {
   std::optional<Preference> prefer_;
   std::optional<std::int64_t> levels_;
   std::optional<std::int64_t> at_least_;
+  std::optional<std::int64_t> skyband_;
   bool distinct_ = false;
   std::optional<Pick> pick_;
   std::vector<RankTerm> rank_by_;

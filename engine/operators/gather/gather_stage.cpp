@@ -69,6 +69,16 @@ class AnswerRows {
   bool listed_ = false;  // they are those of `all_`
 };
 
+/// Returns a measure of the rows at `positions`, or of all candidates.
+Column measure_column(const query::BoundOutput& output, const Candidates& candidates,
+                      const std::optional<Vector<std::int64_t>>& positions) {
+  const Column& all = candidates.measures[output.measure];
+  if (positions) return gather(all, *positions, output.name);
+  Vector<RowId> every(static_cast<std::size_t>(all.size()));
+  std::iota(every.begin(), every.end(), RowId{0});
+  return gather(all, every, output.name);
+}
+
 Column output_column(const query::BoundOutput& output, const SourceTable& source, std::span<const RowId> rows,
                      std::span<const std::int32_t> levels) {
   switch (output.kind) {
@@ -76,6 +86,7 @@ Column output_column(const query::BoundOutput& output, const SourceTable& source
       return source.grouped ? row_column(values_at<RowId>(source.first_rows, rows), output.name)
                             : row_column(rows, output.name);
     case query::BoundOutput::Kind::level: return Column::own(output.name, copy_for_caller(levels));
+    case query::BoundOutput::Kind::measure:  // made before
     case query::BoundOutput::Kind::score:
     case query::BoundOutput::Kind::expression: break;
   }
@@ -90,10 +101,20 @@ Result gather(Execution& execution, const SourceTable& source, const Candidates&
   const Operator& op = execution.plan.operators.gather;
   result.table = timed(execution, execution.timing.gather_ms, op, [&] {
     result.levels = levels_of(execution, candidates, positions);
+    const std::vector<query::BoundOutput>& outputs = execution.query().outputs;
+    const auto is_measure = [](const query::BoundOutput& output) {
+      return output.kind == query::BoundOutput::Kind::measure;
+    };
+    std::vector<Column> measures;
+    for (const query::BoundOutput& output : outputs) {
+      if (is_measure(output)) measures.push_back(measure_column(output, candidates, positions));
+    }
     const AnswerRows rows(candidates.rows, std::move(positions));
     std::vector<Column> columns;
-    for (const query::BoundOutput& output : execution.query().outputs) {
-      columns.push_back(output_column(output, source, rows.ids(), result.levels));
+    auto next = measures.begin();
+    for (const query::BoundOutput& output : outputs) {
+      columns.push_back(is_measure(output) ? std::move(*next++)
+                                           : output_column(output, source, rows.ids(), result.levels));
     }
     result.rows = source.grouped ? copy_for_caller<RowId>(values_at<RowId>(source.first_rows, rows.ids()))
                                  : copy_for_caller<RowId>(rows.ids());

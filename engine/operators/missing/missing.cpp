@@ -122,7 +122,9 @@ void add_values(const query::BoundPreference& preference, std::vector<const quer
 std::vector<const query::BoundExpression*> value_expressions(const query::BoundQuery& query) {
   std::vector<const query::BoundExpression*> expressions;
   if (query.preference) add_values(*query.preference, expressions);
-  for (const query::BoundRankTerm& term : query.ranking) expressions.push_back(&term.expression);
+  for (const query::BoundRankTerm& term : query.ranking) {
+    if (!term.measure) expressions.push_back(&term.expression);
+  }
   return expressions;
 }
 

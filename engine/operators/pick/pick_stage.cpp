@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/operators/gather/gather.hpp"
 #include "engine/operators/pick/pick.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 #include "kernels/cpu/pick/pick.hpp"
@@ -114,6 +115,7 @@ Candidates flagged(const Candidates& all, const Vector<std::uint8_t>& flags) {
     result.segments.bounds.push_back(result.segments.bounds.back() + size);
   }
   if (!all.levels.are_first()) result.levels = ParetoLevels(all.levels.at(positions));
+  for (const Column& measure : all.measures) result.measures.push_back(gather(measure, positions, measure.name()));
   result.rows = RowSet::listed(all.rows.is_all() ? std::move(positions) : all.rows.at(positions));
   return result;
 }

@@ -1,6 +1,8 @@
 #include "engine/operators/rank/rank.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include <skyrank/error.hpp>
@@ -11,7 +13,7 @@
 #include "engine/keys/key_columns.hpp"
 #include "engine/operators/segment_tasks.hpp"
 #include "kernels/common/column_scan.hpp"
-#include "kernels/cuda/topk/partitions.hpp"
+#include "kernels/cuda/select/partitions.hpp"
 
 // Orders rows by a ranking and cuts out the answer, in one of four ways: by keys in memory, segment by segment or all
 // segments in one launch on the device; by keys that are made as a kernel reads them (rank_fused); and by one scan of
@@ -49,6 +51,18 @@ std::vector<std::pair<std::size_t, std::size_t>> packs_of(const std::vector<KeyW
   return result;
 }
 
+/// Keys of the values that a measure has for each of n rows.
+Keys measure_keys(const query::BoundRankTerm& term, const Column& values, std::int64_t n) {
+  query::BoundNode column;
+  column.op = query::Op::column;
+  column.type = term.expression.root->type;
+  column.column = 0;
+  query::BoundRankTerm of_column = term;
+  of_column.expression.root = std::make_shared<const query::BoundNode>(column);
+  of_column.expression.column = 0;
+  return make_keys(of_column, Table({values}), Rows{n, nullptr});
+}
+
 std::vector<KeyWidth> widths_of(const std::vector<Keys>& keys) {
   std::vector<KeyWidth> widths;
   for (const Keys& column : keys) widths.push_back(column.column.width);
@@ -76,14 +90,20 @@ bool ranks_at_once(const Window& window, std::int64_t count, std::int64_t larges
   constexpr std::int64_t kMaxAnswers = std::int64_t{1} << 26;
   if (count < 2 || !window.limit || window.is_empty() || window.ties == Ties::all) return false;
   const std::int64_t k = window.end(largest);
-  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::topk::kMaxOfPartition) && k <= kMaxAnswers / count;
+  if (largest > std::numeric_limits<std::int32_t>::max()) return false;
+  const bool small = k <= static_cast<std::int64_t>(kernels::cuda::select::kMaxOfPartition) && k <= kMaxAnswers / count;
   return small && largest / kRowsOfLaunch <= count;
 }
 
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
-                                 const RowSet& rows, bool packs, DeviceQueryState* device, KeyShare* share) {
+                                 const RowSet& rows, bool packs, DeviceQueryState* device, KeyShare* share,
+                                 std::span<const Column> measures) {
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
+    if (term.measure) {
+      terms.push_back(measure_keys(term, measures[*term.measure], rows.size()));
+      continue;
+    }
     const auto make = [&] {
       return device != nullptr ? make_keys(*device, term, table, rows) : make_keys(term, table, rows.view());
     };
@@ -129,17 +149,14 @@ std::optional<Vector<std::int64_t>> Ranker::rank_at_once(const std::vector<Keys>
   const std::int64_t k = window_.end(rows);
 
   Stopwatch watch;
-  const Keys wide = keys.front().column.width < KeyWidth::bytes4
-                        ? widen_on_device(keys.front(), segments.bounds.back(), KeyWidth::bytes4)
-                        : keys.front();
   Vector<std::int64_t> answer =
-      kernels::cuda::topk::best_of_partitions({.keys = wide.column,
-                                               .bounds = segments.bounds,
-                                               .k = static_cast<std::size_t>(k),
-                                               .ties = tie_rule(window_.ties),
-                                               .offset = static_cast<std::size_t>(window_.offset),
-                                               .order = order.segments,
-                                               .places = order.places});
+      kernels::cuda::select::best_of_partitions({.keys = keys.front().column,
+                                                 .bounds = segments.bounds,
+                                                 .k = static_cast<std::size_t>(k),
+                                                 .ties = tie_rule(window_.ties),
+                                                 .offset = static_cast<std::size_t>(window_.offset),
+                                                 .order = order.segments,
+                                                 .places = order.places});
   if (!segments.order.empty()) {
     for (std::int64_t& position : answer) position = segments.order[position];
   }

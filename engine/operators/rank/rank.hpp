@@ -18,10 +18,11 @@
 namespace skyrank::exec {
 
 /// Makes the key columns of a ranking, the most significant first. With `packs`, neighbouring columns that fit into 64
-/// bits together become one. The keys are on the device if `device` is given; else they may come from `share`.
+/// bits together become one. The keys are on the device if `device` is given; else they may come from `share`. Terms
+/// that are measures are ranked by the columns `measures` of the rows.
 std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& ranking, const Table& table,
                                  const RowSet& rows, bool packs = true, DeviceQueryState* device = nullptr,
-                                 KeyShare* share = nullptr);
+                                 KeyShare* share = nullptr, std::span<const Column> measures = {});
 
 /// Returns true if one launch can rank `count` segments of at most `largest` rows each, by one key column on the
 /// device. Each block reads one segment.

@@ -56,7 +56,7 @@ std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable
   KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
   const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
     return make_rank_keys(query.ranking, source.table, candidates.rows, packs_ranking(execution.plan),
-                          execution.device(), share);
+                          execution.device(), share, candidates.measures);
   });
   execution.record.of(*operators.rank_keys).rows = candidates.rows.size();
   return rank_segments(execution, keys, candidates.segments);

@@ -10,9 +10,6 @@
 // Keeps the rows of the first levels of a preference, segment by segment. A level is the skyline of the rows that the
 // levels above have left; where enough levels are to come, the remaining ones are found all at once.
 namespace skyrank::exec {
-namespace {
-
-/// Keeps the first of the rows that are equal in every step; `rows` ascending before and after.
 Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64_t>& rows) {
   std::vector<Keys> columns;
   for (const StepKeys& step : keys.steps) columns.insert(columns.end(), step.columns.begin(), step.columns.end());
@@ -22,6 +19,8 @@ Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64
   std::sort(first.begin(), first.end());
   return first;
 }
+
+namespace {
 
 struct Leveled {
   std::int64_t row;

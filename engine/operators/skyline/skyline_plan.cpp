@@ -9,6 +9,7 @@
 #include "engine/operators/skyline/level_strategy.hpp"
 #include "engine/operators/skyline/levels_at_once.hpp"
 #include "engine/operators/skyline/skyline.hpp"
+#include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 #include "planner/cost/levels.hpp"
 #include "planner/facts/estimate.hpp"
 
@@ -82,7 +83,77 @@ planner::Cardinality rows_of_levels(const PhysicalPlan& plan, const planner::Car
   return min(planner::Cardinality::around(low, expected, high), rows);
 }
 
+std::string describe_skyband(const query::BoundQuery& query) {
+  return query.skyband == kAllRows ? "all rows"
+                                   : "rows that fewer than " + std::to_string(*query.skyband) + " dominate";
+}
+
+/// Returns the rows of the query's skyband among so many.
+planner::Cardinality rows_of_skyband(const PhysicalPlan& plan, const planner::Cardinality& rows) {
+  if (plan.query.skyband == kAllRows) {
+    return plan.query.distinct ? planner::Cardinality{std::min(rows.low, 1.0), rows.expected, rows.high} : rows;
+  }
+  const kernels::SkylineShape shape =
+      shape_of(plan.preference->steps.front(), KeyWidth::bytes4, segment_rows(plan, rows.expected));
+  const double level = planner::skyline_rows(shape, plan.sample.preference);
+  const double expected = static_cast<double>(*plan.query.skyband) * level * plan.segments.expected;
+  return min(planner::Cardinality::around(std::min(plan.segments.low, rows.low), expected, rows.high), rows);
+}
+
+/// Returns the seconds that all levels of so many rows take at once.
+double seconds_of_levels(const PhysicalPlan& plan, double rows) {
+  if (rows < 1) return 0;
+  const kernels::SkylineShape shape =
+      shape_of(plan.preference->steps.front(), KeyWidth::bytes4, segment_rows(plan, rows));
+  const double level = std::max(planner::skyline_rows(shape, plan.sample.preference), 1.0);
+  const auto of_segment = static_cast<double>(shape.n);
+  return std::max(plan.segments.expected, 1.0) *
+         planner::levels_at_once_seconds({.rows = of_segment,
+                                          .dims = static_cast<double>(shape.d),
+                                          .levels = std::max(of_segment / level, 1.0),
+                                          .level_rows = level},
+                                         plan.machine.threads);
+}
+
+/// Returns the cost of finding the rows of the query's skyband, of which a sample leaves a few times as many to count.
+OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept) {
+  constexpr double kLeft = 8;
+  if (plan.query.skyband == kAllRows) return {unit_cost::kStart, 0};
+  const kernels::DominanceCountsProblem problem{
+      .n = static_cast<std::size_t>(segment_rows(plan, all)), .keys = {}, .enough = *plan.query.skyband};
+  if (!kernels::dominance_counts::may_prefilter(problem)) return counting_cost(plan, all, kept);
+  OperatorCost cost = counting_cost(plan, std::min(all, kLeft * kept), kept);
+  cost.seconds += all * unit_cost::kCountJudged / std::max(plan.machine.threads, 1);
+  return cost;
+}
+
+/// Lays out the skyband, which has no choice of algorithms.
+planner::Cardinality lay_out_skyband(PhysicalPlan& plan, const planner::Cardinality& input) {
+  const planner::Cardinality rows = rows_of_skyband(plan, input);
+  Operator& op = plan.operators.skyline.emplace_back(
+      make_operator(OperatorKind::skyband,
+                    describe(*plan.preference, plan.preference->steps.front()) + "; " + describe_skyband(plan.query) +
+                        (plan.query.distinct ? "; distinct" : ""),
+                    rows));
+  op.device = kernels::Device::cpu;
+  op.statistics = described_preference(plan.sample.preference, rows.expected);
+  OperatorCost cost = skyband_cost(plan, input.expected, rows.expected);
+  cost.seconds += seconds_of_levels(plan, rows.expected);
+  predict(op, cost);
+  return rows;
+}
+
 }  // namespace
+
+OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared) {
+  const auto dims = static_cast<double>(plan.preference->steps.front().keys.size());
+  const double partitions = std::max(plan.segments.expected, 1.0);
+  const double sorting = rows * std::log2(std::max(rows / partitions, 2.0)) * unit_cost::kCountStep;
+  const double pairs = dims <= 2 ? 0 : rows * compared / partitions / 2 * dims * unit_cost::kCountPair;
+  constexpr double kBytes = 64;  // numbers, places and weights
+  constexpr double kCodes = 16;  // of each key: as made, without equal rows, in order, and in the window
+  return {unit_cost::kStart + sorting + pairs / std::max(plan.machine.threads, 1), rows * (kBytes + kCodes * dims)};
+}
 
 planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/, const planner::Cardinality& input) {
   planner::Cardinality rows = input;
@@ -97,6 +168,7 @@ planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& /*table*/,
   }
   predict(*plan.operators.skyline_keys,
           keys_cost(preference_expressions(plan), bytes, rows.expected, is_listed(plan), plan.machine.threads));
+  if (plan.query.skyband) return lay_out_skyband(plan, rows);
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
     // Later steps only decide between equal rows, of which nothing is known.
@@ -176,6 +248,7 @@ planner::Choice<kernels::SkylineAlgorithm> step_path(const PhysicalPlan& plan, s
 
 void choose_skyline_paths(PhysicalPlan& plan) {
   double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows.expected : 0;
+  if (plan.query.skyband) return;
   for (Operator& step : plan.operators.skyline) {
     PathDescription& path = step.path.emplace(describe_path(step_path(plan, step.step, rows)));
     if (step.step == 0) {

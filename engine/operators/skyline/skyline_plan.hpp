@@ -17,6 +17,9 @@ namespace skyrank::exec {
 /// left.
 planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
+/// Returns the cost of counting, for so many rows, the rows of `compared` that dominate them, in each partition.
+OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared);
+
 /// Returns the width of the keys of a preference's term.
 kernels::KeyWidth width_of(const query::BoundPreference& term);
 

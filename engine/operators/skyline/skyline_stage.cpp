@@ -9,6 +9,7 @@
 #include "engine/operators/gather/gather.hpp"
 #include "engine/operators/skyline/device_levels.hpp"
 #include "engine/operators/skyline/levels.hpp"
+#include "engine/operators/skyline/skyband.hpp"
 #include "engine/operators/skyline/skyline.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "kernels/cuda/expression/columns.hpp"
@@ -17,9 +18,16 @@
 namespace skyrank::exec {
 namespace {
 
-/// The candidates that a preference keeps, ascending, and their segments.
-Candidates narrow(const Candidates& all, Kept kept) {
+Vector<std::int64_t> in_order(const Vector<std::int64_t>& values, const Vector<std::int64_t>& order) {
+  Vector<std::int64_t> ordered(values.size());
+  std::ranges::transform(order, ordered.begin(), [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
+  return ordered;
+}
+
+/// The candidates that a preference keeps, ascending, and their segments. `places` gets where each is among the keys.
+Candidates narrow(const Candidates& all, Kept kept, Vector<std::int64_t>* places) {
   Vector<std::int64_t> positions = std::move(kept.rows);
+  if (places != nullptr) *places = positions;
   if (!all.segments.order.empty()) {
     for (std::int64_t& position : positions) position = all.segments.at(position);
   }
@@ -33,6 +41,7 @@ Candidates narrow(const Candidates& all, Kept kept) {
   Vector<std::int64_t> ordered(positions.size());
   Candidates result{RowSet::all(0), {std::move(kept.bounds), Vector<std::int64_t>(order.size())}};
   Vector<std::int32_t> levels(positions.size());
+  if (places != nullptr) *places = in_order(*places, order);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     ordered[i] = positions[order[i]];
     levels[i] = have_levels ? kept.levels[order[i]] : 1;
@@ -110,19 +119,30 @@ void note_levels(Execution& execution, const LowerLevels& lower, const AtOnce& a
 
 }  // namespace
 
-Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments,
-                  const ExecutionContext& context, KeyShare* share) {
-  Candidates all{std::move(rows), std::move(segments)};
-  if (!execution.plan.preference) return all;
-  const Operators& operators = execution.plan.operators;
-  const SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
-    SkylineKeys made = make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), share);
-    return all.segments.order.empty() ? made : take(made, all.segments.order);
+namespace {
+
+/// Returns the rows of the query's skyband.
+Candidates keep_band(Execution& execution, const Candidates& all, const SkylineKeys& keys,
+                     const ExecutionContext& context, Vector<std::int64_t>* places) {
+  const query::BoundQuery& query = execution.query();
+  const Operator& op = execution.plan.operators.skyline.back();
+  Report report;
+  Candidates kept = timed(execution, execution.timing.compute_ms, op, [&] {
+    return narrow(all, keep_skyband(keys, all.segments.bounds, {*query.skyband, query.distinct}, context, report),
+                  places);
   });
-  execution.record.of(*operators.skyline_keys).rows = keys.n;
+  report.rows = kept.rows.size();
+  book(execution, op, report);
+  execution.record.of(op).note = describe_counting(keys);
+  return kept;
+}
+
+/// Returns the rows of the query's skyline or levels.
+Candidates keep_levels(Execution& execution, const Candidates& all, const SkylineKeys& keys,
+                       const ExecutionContext& context, Vector<std::int64_t>* places) {
   SkylineSolver solver(*execution.plan.preference, context, largest(all.segments));
   StepReports reports(solver.num_steps());
-  const Operator& last = operators.skyline.back();
+  const Operator& last = execution.plan.operators.skyline.back();
   LowerLevels lower;
   AtOnce at_once;
   Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
@@ -135,11 +155,35 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
     Kept best = keep_best(keys, all.segments.bounds, rule, solver, reports);
     lower = best.lower;
     at_once = best.at_once;
-    return narrow(all, std::move(best));
+    return narrow(all, std::move(best), places);
   });
   book_steps(execution, solver, keys, reports, all.segments, *execution.record.of(last).ms, context.preference);
   note_levels(execution, lower, at_once, all.segments);
   execution.record.of(last).rows = kept.rows.size();
+  return kept;
+}
+
+}  // namespace
+
+Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, Segments segments,
+                  const ExecutionContext& context, KeyShare* share, ChosenFrom* from) {
+  Candidates all{std::move(rows), std::move(segments)};
+  if (!execution.plan.preference) return all;
+  const Operators& operators = execution.plan.operators;
+  SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
+    SkylineKeys made = make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), share);
+    return all.segments.order.empty() ? made : take(made, all.segments.order);
+  });
+  execution.record.of(*operators.skyline_keys).rows = keys.n;
+  const bool measures = from != nullptr && operators.measure;
+  Vector<std::int64_t>* const places = measures ? &from->places : nullptr;
+  Candidates kept = execution.query().skyband ? keep_band(execution, all, keys, context, places)
+                                              : keep_levels(execution, all, keys, context, places);
+  if (measures) {
+    from->rows = std::move(all.rows);
+    from->segments = std::move(all.segments);
+    from->keys = std::move(keys);
+  }
   return kept;
 }
 

@@ -69,7 +69,7 @@ std::vector<Order> orders_of(const query::BoundQuery& query, const Table& schema
     return is_column(first.expression) ? std::vector<Order>{{&first.expression, first.high, first.nulls_first}}
                                        : std::vector<Order>{};
   }
-  if (query.levels.value_or(1) > 1) return {};
+  if (query.levels.value_or(1) > 1 || query.skyband) return {};
   std::vector<Order> orders;
   const auto add = [&](const BoundPreference& term) {
     const bool is_simple = term.kind == Preference::Kind::low || term.kind == Preference::Kind::high;
@@ -442,6 +442,7 @@ std::optional<std::string> reason_against_units(const EngineState& engine, const
     return "units do not tell which rows are in the answer";
   }
   if (query.counts_dominated_rows()) return "rows are picked by the rows that they dominate";
+  if (query.measures_all_rows()) return "measures of rows are of all rows";
   // Partitions come in the order of their first rows, which units may not leave.
   if (!query.partition_columns.empty()) return "the order of partitions is that of all rows";
   if (query.nan_rule == Missing::error || query.null_rule == Missing::error) return "all rows have to be looked at";

@@ -1,6 +1,7 @@
 #include "engine/parts/sources/late_columns.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -129,15 +130,21 @@ std::vector<RowId> rows_in_source(const QueryPlan& plan, const Source& source, c
   return all;
 }
 
+/// Returns true for outputs that are made with the selection of rows.
+bool is_measure(const BoundOutput& output) { return output.kind == BoundOutput::Kind::measure; }
+
 /// Makes the outputs of an answer whose late columns are read.
 void make_outputs(const QueryPlan& plan, const AnswerRows& answer, Result& result) {
   std::vector<Column> columns;
+  int measures = 0;  // behind the row of a selection
   for (std::size_t i = 0; i < plan.query.outputs.size(); ++i) {
     const BoundOutput& output = plan.query.outputs[i];
     if (output.kind == BoundOutput::Kind::row) {
       columns.push_back(row_column(result.rows, output.name));
     } else if (plan.late.empty()) {
       columns.push_back(result.table.column(static_cast<int>(i)));
+    } else if (is_measure(output)) {
+      columns.push_back(result.table.column(++measures));
     } else if (output.kind == BoundOutput::Kind::level) {
       columns.push_back(Column::own(output.name, std::vector<std::int32_t>(result.levels)));
     } else {
@@ -162,7 +169,9 @@ PricedDecision decision_to_read(const QueryPlan& plan, const Source& source, con
 
 BoundQuery selection(const QueryPlan& plan) {
   BoundQuery selected = plan.query;
-  if (!plan.late.empty()) selected.outputs = {{.name = "row", .kind = BoundOutput::Kind::row, .expression = {}}};
+  if (plan.late.empty()) return selected;
+  selected.outputs = {{.name = "row", .kind = BoundOutput::Kind::row, .expression = {}}};
+  std::ranges::copy_if(plan.query.outputs, std::back_inserter(selected.outputs), is_measure);
   return selected;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/parts/states/candidates.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace skyrank::exec {
 
@@ -12,7 +13,8 @@ bool has_missing_rules(const BoundQuery& query) {
 }
 
 bool keeps_all(const BoundQuery& query) {
-  return query.group || (!query.preference && !query.limit) || query.counts_dominated_rows();
+  return query.group || query.measures_all_rows() || query.counts_dominated_rows() ||
+         (!query.preference && !query.limit);
 }
 
 BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {
@@ -34,10 +36,13 @@ BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {
   }
   reduced.preference = query.preference;
   reduced.levels = query.levels;
+  reduced.skyband = query.skyband;
   reduced.distinct = query.distinct;
   if (query.at_least == 0) reduced.at_least = 0;
   if (query.at_least > 0) reduced.levels = std::clamp<std::int64_t>(rows, 1, *query.at_least);
-  if (has_missing_rules(query)) reduced.ranking = query.ranking;
+  if (!has_missing_rules(query)) return reduced;
+  std::ranges::copy_if(query.ranking, std::back_inserter(reduced.ranking),
+                       [](const query::BoundRankTerm& term) { return !term.measure; });
   return reduced;
 }
 

@@ -19,12 +19,14 @@
 //   row keeps one of more than n.
 // - `at_least: k` takes at most k levels, since none is empty. Fewer of a part do not suffice: other parts can push its
 //   first levels down.
+// - `skyband: k`: of the rows that dominate a row, the k that come first in an order by dominance have fewer dominators
+//   each, so that they are in the skybands of their parts. A row outside the union's skyband keeps k dominators.
+// - Measures, but levels, are of all rows, so that all are candidates.
 // - `distinct` keeps the lowest row of equal ones: it is the lowest in its part too.
 // - Partitions are answered apart, in the order of their first rows; the first row of each in a part is a candidate.
 // - Groups are kept as the states of their aggregates (aggregate_states.hpp), in the order of their first rows.
-// - `pick` chooses among the rows that a skyline keeps, so it is of the query over the candidates. By coverage it
-// counts
-//   the rows that each dominates: every row that passes the condition is a candidate.
+// - `pick` chooses among the rows that a skyline keeps, and belongs to the query over the candidates. By coverage it
+//   counts the rows that each dominates, so that all are candidates.
 // A ranking after a skyline is evaluated on the skyline alone, so a part must not evaluate it (it may fail), except for
 // the rules about missing values, which look at all rows anyway.
 namespace skyrank::exec {

@@ -59,6 +59,10 @@ std::vector<int> columns_read_there(const PhysicalPlan& plan, const Table& table
 /// queries.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
+  if (plan.query.skyband || !plan.query.measures.empty()) {
+    plan.rules.left_out(Rule::device_keys, "skybands and measures of rows are counted by the CPU");
+    return false;
+  }
   if (plan.constraints.device == kernels::Device::cuda) {
     plan.sample = sample_there(plan, table);
     plan.rules.applied(Rule::device_keys, "all kernels have to run there");

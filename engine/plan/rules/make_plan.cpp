@@ -8,6 +8,7 @@
 #include "engine/operators/filter/filter_plan.hpp"
 #include "engine/operators/gather/gather_plan.hpp"
 #include "engine/operators/group/group_plan.hpp"
+#include "engine/operators/measure/measure_plan.hpp"
 #include "engine/operators/missing/missing_plan.hpp"
 #include "engine/operators/partition/partition_plan.hpp"
 #include "engine/operators/pick/pick_plan.hpp"
@@ -51,8 +52,8 @@ using LayOut = planner::Cardinality (*)(PhysicalPlan& plan, const Table& table, 
 
 /// The operators that a query may need, in the order in which they run.
 constexpr LayOut kOperators[] = {
-    lay_out_scan,    lay_out_filter, lay_out_group, lay_out_missing, lay_out_partition,
-    lay_out_skyline, lay_out_pick,   lay_out_rank,  lay_out_gather,
+    lay_out_scan,    lay_out_filter,  lay_out_group, lay_out_missing, lay_out_partition,
+    lay_out_skyline, lay_out_measure, lay_out_pick,  lay_out_rank,    lay_out_gather,
 };
 
 /// A rule looks at the plan and the table, rewrites the plan where that pays, and notes in its log what it did and why.

@@ -6,12 +6,12 @@
 array([0, 1])
 
 `skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
-says what data may be. `plot` draws a skyline; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
+says what data may be. `skyrank.plot` draws fronts; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
 elements of arrays, and `skyrank.torch.topk` those of tensors. `hypervolume` and others measure fronts, `nsga2_survival`
 serves optimisers. Answers are exact, and the same row for row on every path.
 """
 
-from . import _core
+from . import _core, plot
 from ._core import Aggregate, Expression, Preference
 from ._engine import Engine, Files, Partial, SkyRankWarning, Table, default_engine
 from ._errors import (
@@ -37,7 +37,6 @@ from ._indicators import (
     normalise,
     nsga2_survival,
 )
-from ._plot import plot
 from ._preferences import (
     around,
     avg,

@@ -40,6 +40,10 @@ class _Data:
             self._names = (data if isinstance(data, _core.Table) else data.schema()).names()
         return self._names
 
+    def leave_out(self, name: str) -> None:
+        """Has `names`, and so indices and the columns that stand for none, pass over a column."""
+        self._names = [other for other in self.names() if other != name]
+
     def expressions(self, columns: Column | Iterable[Column] | None) -> list[Text]:
         if columns is None:
             return []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._core import Aggregate, Expression, Preference
@@ -38,9 +39,9 @@ class Query:
     >>> best = cheap.prefer([low("price"), high("rating")]).limit(10)
 
     The words and their order of evaluation are those of the query language: where, group_by and aggregate,
-    partition_by, prefer (levels, at_least, distinct), pick, rank_by, offset, limit (ties), select. Expressions are texts; a
-    malformed one raises QueryError with its line and column. A text of a term, a key or `select` that is the name of a
-    column is that column, however it is spelt; whether there is one is seen when the query runs.
+    partition_by, prefer (levels, at_least, skyband, distinct), pick, rank_by, offset, limit (ties), select. Expressions are
+    texts; a malformed one raises QueryError with its line and column. A text of a term, a key or `select` that is the name
+    of a column is that column, however it is spelt; whether there is one is seen when the query runs.
     """
 
     __slots__ = ("_core",)
@@ -134,6 +135,18 @@ class Query:
         """Keeps whole Pareto levels until there are so many rows; rows >= 0."""
         return self._set("at_least", whole_number("at_least", rows))
 
+    def skyband(self, rows: int | Literal["all"] | None) -> Query:
+        """Keeps the rows that fewer than so many rows dominate; rows >= 1, which is the skyline.
+
+        "all" keeps every row, for functions of rows:
+
+        >>> points = {"a": [1, 2, 3], "b": [1, 3, 2]}
+        >>> counted = Query().prefer([low("a"), low("b")]).skyband("all").rank_by(high("dominates()"))
+        >>> query(points, counted.select("a", "dominates()")).to_dict()
+        {'a': [1, 2, 3], 'dominates()': [2, 0, 0]}
+        """
+        return self._set("skyband", sys.maxsize if rows == "all" else whole_number("skyband", rows))
+
     def distinct(self, on: bool = True) -> Query:
         """Keeps only the first of the rows that are equal in all preferences."""
         return self._set("distinct", on)
@@ -174,6 +187,8 @@ class Query:
 
     def select(self, *columns: Text, **named: Text) -> Query:
         """Sets the columns of the answer: columns, expressions, or the pseudo-columns row, level and score.
+
+        Functions of rows such as `dominated_by()` stand here, and in `rank_by`, on their own.
 
         >>> Query.from_("hotels").rank_by("rating").select("name", value="rating / price")
         Query.parse('SELECT name, rating / price AS value FROM hotels ORDER BY rating DESC')

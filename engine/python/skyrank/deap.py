@@ -17,7 +17,7 @@ def selNSGA2(individuals: Any, k: int, nd: str = "standard") -> list[Any]:  # no
     """Selects k individuals as `deap.tools.selNSGA2` does: by Pareto rank, then by crowding distance.
 
     Each individual gets its crowding distance as `fitness.crowding_dist`, which `selTournamentDCD` reads. Those that tie for
-    the last place are taken in their order.
+    the last place are taken in their order. DEAP selects the same individuals but for such ties, in another order.
 
     Args:
         individuals: Individuals with a fitness.

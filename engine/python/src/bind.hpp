@@ -24,6 +24,9 @@ namespace nb = nanobind;
 /// Name of the capsules that carry a `std::shared_ptr<const Source>*` from `skyrank._files` to `skyrank._core`.
 inline constexpr const char* kSourceCapsule = "skyrank.source";
 
+/// Name of the capsules that carry a `TableSpec*` from `skyrank._core` to `skyrank._files`.
+inline constexpr const char* kTableSpecCapsule = "skyrank.table_spec";
+
 /// Name of the capsules that carry the address of `exec::current_stop` from `skyrank._core` to `skyrank._files`.
 inline constexpr const char* kStopsCapsule = "skyrank.stops";
 

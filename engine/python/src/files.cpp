@@ -51,6 +51,30 @@ class Alarm {
   std::jthread thread_;  // last: ends before what it uses
 };
 
+/// Opens a table within `timeout` seconds, 0 for none.
+nb::capsule open_described(const TableSpec& described, const std::string& folder, bool main_thread, double timeout) {
+  SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
+    const Alarm alarm(timeout);
+    const exec::EitherStop either(stop, alarm.token());
+    datasets::LoadOptions options;
+    options.stop = either.token();
+    options.pipes = datasets::make_pipe_cache();  // a pipe that is no source is read once all the same
+    try {
+      return datasets::open_or_load(described, folder, options);
+    } catch (const CancelledError&) {
+      if (stop.stop_requested() || !alarm.token().stop_requested()) throw;
+      throw TimeoutError("the query took longer than its time limit, and was at: opening the files");
+    }
+  });
+  return {new SourcePointer(std::move(source)), kSourceCapsule,
+          [](void* pointer) noexcept { delete static_cast<SourcePointer*>(pointer); }};
+}
+
+/// Opens a table of a batch, whose files are relative to `folder`.
+nb::capsule open_table(const nb::capsule& described, const std::string& folder, bool main_thread) {
+  return open_described(*static_cast<const TableSpec*>(described.data(kTableSpecCapsule)), folder, main_thread, 0);
+}
+
 nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
                        const std::vector<std::string>& null_spellings, const std::optional<std::string>& delimiter,
                        const std::optional<std::string>& format, const std::map<std::string, std::string>& types,
@@ -66,21 +90,7 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   described.csv.delimiter = delimiter.value_or("");
   described.format = format.value_or("");
   described.types = types;
-  SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
-    const Alarm alarm(timeout);
-    const exec::EitherStop either(stop, alarm.token());
-    datasets::LoadOptions options;
-    options.stop = either.token();
-    options.pipes = datasets::make_pipe_cache();  // a pipe that is no source is read once all the same
-    try {
-      return datasets::open_or_load(described, ".", options);
-    } catch (const CancelledError&) {
-      if (stop.stop_requested() || !alarm.token().stop_requested()) throw;
-      throw TimeoutError("the query took longer than its time limit, and was at: opening the files");
-    }
-  });
-  return {new SourcePointer(std::move(source)), kSourceCapsule,
-          [](void* pointer) noexcept { delete static_cast<SourcePointer*>(pointer); }};
+  return open_described(described, ".", main_thread, timeout);
 }
 
 nb::tuple partial_of_bytes(const nb::bytes& content) {
@@ -96,6 +106,7 @@ NB_MODULE(_files, module) {
   using nb::literals::operator""_a;
   module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a, "null_spellings"_a,
              "delimiter"_a.none(), "format"_a.none(), "types"_a, "main_thread"_a, "timeout"_a);
+  module.def("open_table", &skyrank::python::open_table, "described"_a, "folder"_a, "main_thread"_a);
   module.def("partial_of_bytes", &skyrank::python::partial_of_bytes, "content"_a);
   module.def("hear_stops", [](const nb::capsule& stops) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data

@@ -130,6 +130,33 @@ nb::tuple parse_statement(const std::string& text) {
   return nb::make_tuple(std::move(statement.query), statement.table.line, statement.table.column);
 }
 
+/// Returns a number as a float, NULL as None, and another value in the spelling of Python.
+nb::object number_or_text(const Value& value) {
+  if (std::holds_alternative<Null>(value)) return nb::none();
+  if (const auto* number = std::get_if<double>(&value)) return nb::float_(*number);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return nb::float_(static_cast<double>(*number));
+  const std::string text = to_python_text(value);
+  return nb::str(text.c_str(), text.size());
+}
+
+/// Returns a query whose answer is all rows that the preference of `query` compares: those that pass its condition, or
+/// the groups of these.
+Query compared_by(const Query& query) {
+  Query compared = Query::from(query.from());
+  compared.where(query.where()).nan(query.nan()).nulls(query.nulls());
+  if (!query.group_by().empty()) compared.group_by(query.group_by()).aggregate(query.aggregate());
+  if (query.timeout()) compared.timeout(query.timeout());
+  return compared;
+}
+
+/// Returns the same with the preference, and so the whole front.
+Query front_of(const Query& query) {
+  Query front = compared_by(query);
+  if (query.prefer()) front.prefer(*query.prefer());
+  front.levels(query.levels()).at_least(query.at_least()).distinct(query.distinct());
+  return front;
+}
+
 void bind_expression(nb::module_& module) {
   nb::class_<Expression>(module, "Expression")
       .def(nb::init<const std::string&>(), nb::arg("text"))
@@ -146,6 +173,15 @@ void bind_expression(nb::module_& module) {
 void bind_preference(nb::module_& module) {
   nb::class_<Preference>(module, "Preference")
       .def("__repr__", &text_of)
+      .def_prop_ro("kind",
+                   [](const Preference& p) {
+                     const std::string call = text_of(p);
+                     return call.substr(0, call.find('('));
+                   })
+      .def_prop_ro("expression", [](const Preference& p) { return p.expression; })
+      .def_prop_ro("target", [](const Preference& p) { return number_or_text(p.target); })
+      .def_prop_ro("upper", [](const Preference& p) { return number_or_text(p.upper); })
+      .def_prop_ro("children", [](const Preference& p) { return p.children; })
       .def("__hash__", [](const Preference& p) { return nb::hash(nb::str(text_of(p).c_str())); })
       .def("__eq__", [](const Preference& a, nb::handle b) {
         return nb::isinstance<Preference>(b) && a == nb::cast<const Preference&>(b);
@@ -167,6 +203,18 @@ void bind_preference(nb::module_& module) {
       nb::arg(), nb::arg().none(), nb::arg().none());
 }
 
+void bind_batch(nb::module_& module) {
+  nb::class_<Batch>(module, "Batch")
+      .def("query", [](const Batch& b, const std::string& name) { return b.query(name); })
+      .def("table", [](const Batch& b, const Query& q) {
+        const nb::object folder = nb::str(b.directory.c_str());
+        return nb::make_tuple(nb::capsule(new TableSpec(b.table(q.from())), kTableSpecCapsule,
+                                          [](void* pointer) noexcept { delete static_cast<TableSpec*>(pointer); }),
+                              folder);
+      });
+  module.def("read_batch", [](const std::string& file) { return read_batch(file); });
+}
+
 }  // namespace
 
 void bind_queries(nb::module_& module) {
@@ -185,6 +233,10 @@ void bind_queries(nb::module_& module) {
       .def("copy", [](const Query& q) { return q; })
       .def("table_name", [](const Query& q) { return q.from(); })
       .def("validate", &Query::validate)
+      .def("preference", [](const Query& q) { return q.prefer(); })
+      .def("has_partitions", [](const Query& q) { return !q.partition_by().empty(); })
+      .def("compared", &compared_by)
+      .def("front", &front_of)
       .def("fingerprint", &fingerprint_of)
       .def("__eq__", [](const Query& a, const Query& b) { return a == b; })
       .def("name", [](Query& q, const std::string& name) { q.name(name); })
@@ -196,6 +248,8 @@ void bind_queries(nb::module_& module) {
       .def("prefer", [](Query& q, const Preference& p) { q.prefer(p); })
       .def(
           "levels", [](Query& q, std::optional<std::int64_t> n) { q.levels(n); }, nb::arg().none())
+      .def(
+          "skyband", [](Query& q, std::optional<std::int64_t> n) { q.skyband(n); }, nb::arg().none())
       .def(
           "at_least", [](Query& q, std::optional<std::int64_t> n) { q.at_least(n); }, nb::arg().none())
       .def("distinct", [](Query& q, bool on) { q.distinct(on); })
@@ -210,6 +264,7 @@ void bind_queries(nb::module_& module) {
       .def("select", &set_select)
       .def("timeout", &set_timeout)
       .def("using", &set_using);
+  bind_batch(module);
 }
 
 }  // namespace skyrank::python

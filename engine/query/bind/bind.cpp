@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,12 +11,78 @@
 #include "engine/query/bind/binding.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
+#include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
 // Binds a query to the names and types of a table: the first expressions see the table, those behind `group_by` see the
 // groups, and the answer's also `row`, `level` and `score`. Preferences and expressions have files of their own.
 namespace skyrank::query {
 namespace {
+
+using MeasureKind = BoundMeasure::Kind;
+
+// The functions of rows that measure them by the rows from which a preference chooses.
+std::optional<MeasureKind> measure_named(std::string_view word) {
+  constexpr std::pair<std::string_view, MeasureKind> kMeasures[] = {{"level", MeasureKind::level},
+                                                                    {"dominated_by", MeasureKind::dominated_by},
+                                                                    {"dominates", MeasureKind::dominates},
+                                                                    {"crowding", MeasureKind::crowding},
+                                                                    {"contribution", MeasureKind::contribution},
+                                                                    {"compromise", MeasureKind::compromise}};
+  const std::string_view name = word.substr(0, word.find('('));
+  const auto found = std::ranges::find(kMeasures, name, [](const auto& measure) { return measure.first; });
+  return found == std::end(kMeasures) ? std::nullopt : std::optional(found->second);
+}
+
+void check_flat_pareto(const BoundPreference& preference, const std::string& what, const Location& place) {
+  if (is_flat_pareto(preference)) return;
+  const bool conditional =
+      preference.kind == Preference::Kind::prior && preference.children.front().kind == Preference::Kind::where;
+  throw BindError(what +
+                      " needs a preference that is a term or 'pareto' of terms; a 'prior' of terms counts as a term" +
+                      (conditional ? ", and so does 'feasible' before one term, not before several" : ""),
+                  place);
+}
+
+bool is_count(MeasureKind kind) {
+  return kind == MeasureKind::level || kind == MeasureKind::dominated_by || kind == MeasureKind::dominates;
+}
+
+// Checks that all terms are `low` or `high` of numbers, and returns how many there are.
+std::size_t check_number_terms(const Preference& preference, const std::string& what, const ExpressionBinder& bind,
+                               const Location& place) {
+  if (preference.kind == Preference::Kind::pareto || preference.kind == Preference::Kind::inverse) {
+    std::size_t terms = 0;
+    for (const Preference& child : preference.children) terms += check_number_terms(child, what, bind, place);
+    return terms;
+  }
+  const std::string needs = what + " needs 'low' and 'high' terms of numbers, not ";
+  if (preference.kind != Preference::Kind::low && preference.kind != Preference::Kind::high) {
+    const bool conditional =
+        preference.kind == Preference::Kind::prior && preference.children.front().kind == Preference::Kind::where;
+    throw BindError(needs + in_quotes(word_for(preference.kind)) + (conditional ? " as 'feasible' makes" : ""), place);
+  }
+  const BoundExpression value = bind(*preference.expression);
+  if (!is_numeric(value.type.type)) throw BindError(needs + value.text + " (" + to_string(value.type) + ")", place);
+  return 1;
+}
+
+// The numbers of a call: a reference point has one for each term, weights have none or one for each.
+std::vector<double> bind_numbers(const Node& call, MeasureKind kind, std::size_t terms, const Location& place) {
+  std::vector<double> numbers;
+  for (const NodePtr& child : call.children) numbers.push_back(double_of(child->value).value());
+  const bool weights = kind == MeasureKind::compromise;
+  if (numbers.size() != terms && !(numbers.empty() && weights)) {
+    throw BindError(std::string(weights ? "'compromise' takes no weight, or one" : "'contribution' takes a number") +
+                        " for each of the " + std::to_string(terms) + " terms, found " + std::to_string(numbers.size()),
+                    place);
+  }
+  const bool useless = !numbers.empty() && std::ranges::none_of(numbers, [](double weight) { return weight > 0; });
+  if (weights && (useless || std::ranges::any_of(numbers, [](double weight) { return weight < 0; }))) {
+    throw BindError("weights of 'compromise' are 0 or more, and one is above 0", place);
+  }
+  return numbers;
+}
 
 std::string listed(const Schema& schema) { return join(schema.fields, std::mem_fn(&Schema::Field::name)); }
 
@@ -55,7 +124,10 @@ class Scope {
     if (node.op == Op::column && !places_.find(node.name)) {
       const Location place = place_of(node, origin);
       if (is_pseudo(node)) {
-        throw BindError(in_quotes(node.name) + " stands only in 'select', and there on its own", place);
+        const bool ranks = measure_named(node.name).has_value();
+        throw BindError(in_quotes(node.name) + " stands only in " + (ranks ? "'rank_by' and 'select'" : "'select'") +
+                            ", and there on its own",
+                        place);
       }
       if (input_.find(node.name)) {
         throw BindError("the column " + in_quotes(node.name) + " does not outlive 'group_by': after it there are " +
@@ -116,6 +188,39 @@ std::string_view pseudo_word(const Expression& expression) {
   return word;
 }
 
+// Returns the place of a measure among those of a query; nothing for other expressions.
+std::optional<std::size_t> bind_measure(const Expression& expression, const Query& query, const Scope& scope,
+                                        BoundQuery& bound) {
+  if (!scope.is_pseudo(expression)) return std::nullopt;
+  const auto kind = measure_named(expression.column_name());
+  if (!kind) return std::nullopt;
+  const std::string text = in_quotes(expression.text());
+  if (!bound.preference) throw BindError(text + " needs 'prefer'", expression.location());
+  if (*kind != MeasureKind::level) check_flat_pareto(*bound.preference, text, expression.location());
+  BoundMeasure measure{*kind, *kind == MeasureKind::level ? Type::int32 : Type::int64, expression.text()};
+  if (!is_count(*kind)) {
+    const std::size_t terms = check_number_terms(
+        *query.prefer(), text, [&](const Expression& term) { return scope.bind(term); }, expression.location());
+    measure.type = Type::float64;
+    if (*kind != MeasureKind::crowding) {
+      measure.numbers = bind_numbers(root_of(expression), *kind, terms, expression.location());
+    }
+  }
+  const auto known = std::ranges::find(bound.measures, measure.text, &BoundMeasure::text);
+  if (known == bound.measures.end()) {
+    bound.measures.push_back(std::move(measure));
+    return bound.measures.size() - 1;
+  }
+  return static_cast<std::size_t>(known - bound.measures.begin());
+}
+
+// A value of the measure's type, for what looks at the expressions of a ranking.
+BoundExpression placeholder_of(const BoundMeasure& measure, const Location& location) {
+  const bool is_float = measure.type.type == Type::float64;
+  const BoundPtr zero = is_float ? make_literal(0.0, Type::float64) : make_literal(std::int64_t{0}, Type::int64);
+  return {zero, measure.type, -1, measure.text, location};
+}
+
 // A ranking from the first row to the last needs no values: rows that are equal keep their order.
 void explain_row_order(const RankTerm& term, const Scope& scope) {
   if (term.high || !scope.is_pseudo(term.expression) || pseudo_word(term.expression) != "row") return;
@@ -124,10 +229,15 @@ void explain_row_order(const RankTerm& term, const Scope& scope) {
                   term.expression.location());
 }
 
-std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) {
+std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope, BoundQuery& bound) {
   const MissingFirst first = missing_first(query);
   std::vector<BoundRankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) {
+    if (const auto measure = bind_measure(term.expression, query, scope, bound)) {
+      const BoundExpression value = placeholder_of(bound.measures[*measure], term.expression.location());
+      ranking.push_back({value, term.high, first.nulls, measure});
+      continue;
+    }
     explain_row_order(term, scope);
     BoundExpression values = scope.bind(term.expression);
     if (first.nan && is_floating(values.type.type)) {
@@ -138,7 +248,7 @@ std::vector<BoundRankTerm> bind_ranking(const Query& query, const Scope& scope) 
   return ranking;
 }
 
-BoundOutput bind_pseudo(const SelectItem& item, const Query& query, const BoundQuery& bound, const Scope& scope) {
+BoundOutput bind_pseudo(const SelectItem& item, const Query& query, BoundQuery& bound, const Scope& scope) {
   BoundOutput output;
   output.name = item.name;
   const std::string_view word = pseudo_word(item.expression);
@@ -147,6 +257,12 @@ BoundOutput bind_pseudo(const SelectItem& item, const Query& query, const BoundQ
   } else if (word == "level") {
     if (!bound.preference) throw BindError("selecting 'level' needs 'prefer'", item.expression.location());
     output.kind = BoundOutput::Kind::level;
+  } else if (const auto measure = bind_measure(item.expression, query, scope, bound)) {
+    output.kind = BoundOutput::Kind::measure;
+    output.measure = *measure;
+  } else if (!bound.ranking.empty() && bound.ranking.front().measure) {
+    output.kind = BoundOutput::Kind::measure;
+    output.measure = *bound.ranking.front().measure;
   } else {
     if (bound.ranking.empty()) throw BindError("selecting 'score' needs 'rank_by'", item.expression.location());
     output.kind = BoundOutput::Kind::score;
@@ -155,7 +271,7 @@ BoundOutput bind_pseudo(const SelectItem& item, const Query& query, const BoundQ
   return output;
 }
 
-BoundOutput bind_output(const SelectItem& item, const Query& query, const BoundQuery& bound, const Scope& scope) {
+BoundOutput bind_output(const SelectItem& item, const Query& query, BoundQuery& bound, const Scope& scope) {
   if (scope.is_pseudo(item.expression)) return bind_pseudo(item, query, bound, scope);
   BoundOutput output;
   output.name = item.name;
@@ -190,9 +306,13 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   }
   bound.levels = query.levels();
   bound.at_least = query.at_least();
+  if (query.skyband()) {
+    check_flat_pareto(*bound.preference, "'skyband'", location_of(query));
+    if (*query.skyband() > 1) bound.skyband = query.skyband();
+  }
   bound.distinct = query.distinct();
   if (query.pick()) bound.pick = bind_pick(*query.pick(), *bound.preference);
-  bound.ranking = bind_ranking(query, answer);
+  bound.ranking = bind_ranking(query, answer, bound);
   bound.offset = query.offset();
   bound.limit = query.limit();
   bound.ties = query.ties();
@@ -207,6 +327,10 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
 }
 
 }  // namespace
+
+bool BoundQuery::measures_all_rows() const {
+  return std::ranges::any_of(measures, [](const BoundMeasure& measure) { return measure.kind != MeasureKind::level; });
+}
 
 Schema schema_of(const Table& table) {
   Schema schema;

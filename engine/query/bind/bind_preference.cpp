@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -204,6 +205,14 @@ Expression stands_first(const Expression& expression, MissingFirst first) {
   const NodePtr is_null = made(Op::is_null, {value}, !first.nulls);
   return make_expression(made(first.nulls ? Op::logical_or : Op::logical_and, {is_null, is_nan}),
                          expression.location());
+}
+
+bool is_flat_pareto(const BoundPreference& preference) {
+  const auto is_term = [](const BoundPreference& node) { return node.children.empty(); };
+  const auto is_key = [&](const BoundPreference& node) {
+    return is_term(node) || (node.kind == Kind::prior && std::ranges::all_of(node.children, is_term));
+  };
+  return is_key(preference) || (preference.kind == Kind::pareto && std::ranges::all_of(preference.children, is_key));
 }
 
 BoundPreference bind_preference(const Preference& preference, MissingFirst first, const ExpressionBinder& bind) {

@@ -70,6 +70,10 @@ MissingFirst missing_first(const Query& query);
 /// puts NaN first; so keys need no form of their own for `nan: best`.
 Expression stands_first(const Expression& expression, MissingFirst first);
 
+/// Returns true if a bound preference is one flat Pareto order: a term, or `pareto` of terms. A `prior` of terms is
+/// one, as it is a total order of its own.
+bool is_flat_pareto(const BoundPreference& preference);
+
 using ExpressionBinder = std::function<BoundExpression(const Expression&)>;
 
 /// Binds a checked preference with `bind` for its expressions, and brings it into normal form: `inverse` stands at the

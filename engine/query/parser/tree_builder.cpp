@@ -165,18 +165,18 @@ void TreeBuilder::close(Op op, std::size_t outside, bool negated) {
 
 void TreeBuilder::open_call(std::size_t offset, std::string_view text) {
   const std::string_view name = text.substr(0, text.find_first_of(" \t\r\n\v\f("));
-  pseudo_ = equal_ignoring_case(name, "row")     ? "row()"
-            : equal_ignoring_case(name, "level") ? "level()"
-            : equal_ignoring_case(name, "score") ? "score()"
-                                                 : "";
-  calls_.push_back(pseudo_.empty() ? &find_function(offset, name) : nullptr);
+  const auto of_rows = std::ranges::find_if(
+      row_functions(), [&](const RowFunction& function) { return equal_ignoring_case(function.name, name); });
+  calls_.push_back(of_rows != row_functions().end() ? Call{nullptr, &*of_rows}
+                                                    : Call{&find_function(offset, name), nullptr});
   open(offset);
 }
 
 void TreeBuilder::close_call() {
-  if (calls_.back() == nullptr) return close_pseudo_column();
-  const FunctionInfo& function = *calls_.back();
+  const Call call = calls_.back();
   calls_.pop_back();
+  if (call.of_rows != nullptr) return close_call_of_rows(*call.of_rows);
+  const FunctionInfo& function = *call.of_values;
   const std::size_t count = items_.size() - marks_.back().items;
   if (count < function.min_arguments || (function.max_arguments != 0 && count > function.max_arguments)) {
     fail(marks_.back().offset, arity_message(function, count));
@@ -184,12 +184,26 @@ void TreeBuilder::close_call() {
   close(function.op, 0, false);
 }
 
-void TreeBuilder::close_pseudo_column() {
+void TreeBuilder::close_call_of_rows(const RowFunction& function) {
   const Mark mark = marks_.back();
-  if (items_.size() != mark.items) fail(mark.offset, "'row()', 'level()' and 'score()' take no argument");
-  calls_.pop_back();
   marks_.pop_back();
-  push_column(mark.offset, std::string(pseudo_), false);
+  Node node;
+  node.op = Op::column;
+  node.name = function.name;
+  node.name += '(';
+  for (auto item = items_.begin() + static_cast<std::ptrdiff_t>(mark.items); item != items_.end(); ++item) {
+    if (!function.takes_numbers) fail(mark.offset, in_quotes(node.name + ")") + " takes no argument");
+    if (item->node->op != Op::literal || !double_of(item->node->value)) {
+      fail(item->offset, in_quotes(function.name) + " takes numbers, such as " + std::string(function.name) +
+                             "(1, 0.5), not " + to_text(*item->node));
+    }
+    if (!node.children.empty()) node.name += ", ";
+    node.name += to_text(*item->node);
+    node.children.push_back(item->node);
+  }
+  node.name += ')';
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(mark.items), items_.end());
+  push(mark.offset, std::move(node), 1);
 }
 
 void TreeBuilder::push(std::size_t offset, Node node, int height) {
@@ -239,7 +253,9 @@ const FunctionInfo& TreeBuilder::find_function(std::size_t offset, std::string_v
     if (equal_ignoring_case(function.name, name)) return function;
     names.emplace_back(function.name);
   }
-  fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + advice_for(name, names) + " (functions are " +
+  std::vector<std::string> near = names;
+  for (const RowFunction& function : row_functions()) near.emplace_back(function.name);
+  fail(offset, "there is no function " + in_quotes(name.substr(0, 40)) + advice_for(name, near) + " (functions are " +
                    listed(names) + ")");
 }
 

@@ -47,7 +47,7 @@ class TreeBuilder {
   /// Closes the list that was opened last, over `outside` operands before it as well.
   void close(Op op, std::size_t outside, bool negated);
 
-  /// row(), level() and score() are pseudo-columns whatever the table stores; their calls have no function.
+  /// Calls of functions of rows, such as level(), are pseudo-columns whatever the table stores.
   void open_call(std::size_t offset, std::string_view text);
   void close_call();
 
@@ -72,6 +72,11 @@ class TreeBuilder {
     std::size_t offset;
     std::size_t items;
   };
+  /// A call that is open: of a function of values, or of rows.
+  struct Call {
+    const FunctionInfo* of_values = nullptr;
+    const RowFunction* of_rows = nullptr;
+  };
 
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const;
   template <class Parse>
@@ -81,14 +86,13 @@ class TreeBuilder {
   Value number(std::size_t offset, std::string_view text) const;
   Value negated_number(std::size_t offset, const Value& value) const;
   const FunctionInfo& find_function(std::size_t offset, std::string_view name) const;
-  void close_pseudo_column();
+  void close_call_of_rows(const RowFunction& function);
 
   std::string_view text_;
   const PlaceFunction& place_;
   std::vector<Item> items_;
   std::vector<Mark> marks_;
-  std::vector<const FunctionInfo*> calls_;
-  std::string_view pseudo_;
+  std::vector<Call> calls_;
   std::size_t quote_ = 0;
   int nesting_ = 0;
   bool sql_ = false;

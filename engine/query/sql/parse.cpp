@@ -150,6 +150,10 @@ struct at_word : begins<Clause::levels, 'a', 't'> {};
 struct least : word<'l', 'e', 'a', 's', 't'> {};
 struct at_least : acts<&SqlBuilder::at_least, peg::if_must<at_word, least, integer>> {};
 
+struct skyband_word : begins<Clause::levels, 's', 'k', 'y', 'b', 'a', 'n', 'd'> {};
+struct all_rows : acts<&SqlBuilder::skyband_of_all, word<'a', 'l', 'l'>> {};
+struct skyband_rows : acts<&SqlBuilder::skyband, peg::seq<integer>> {};
+struct skyband : peg::if_must<skyband_word, peg::sor<all_rows, skyband_rows>> {};
 struct pick_word : begins<Clause::pick, 'p', 'i', 'c', 'k'> {};
 struct measure : read<&SqlBuilder::read_measure> {};
 struct picked_by : peg::if_must<by, measure> {};
@@ -188,8 +192,8 @@ struct option_value : peg::sor<option_list, option_text> {};
 struct option : acts<&SqlBuilder::end_option, peg::seq<option_begin, peg::must<option_text, equals, option_value>>> {};
 struct options : peg::if_must<options_word, open, peg::list_must<option, comma>, close> {};
 
-struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, pick,
-                         order_by, limit, offset, with_ties, options, select, from> {};
+struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, skyband,
+                         pick, order_by, limit, offset, with_ties, options, select, from> {};
 struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, peg::must<end>> {};
 

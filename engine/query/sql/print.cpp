@@ -198,6 +198,8 @@ std::string to_sql(const Query& query) {
   clause(!query.partition_by().empty(), "PARTITION BY", [&] { return keys(query.partition_by()); });
   clause(query.levels().has_value(), "LEVELS", [&] { return number(query.levels()); });
   clause(query.at_least().has_value(), "AT LEAST", [&] { return number(query.at_least()); });
+  clause(query.skyband().has_value(), "SKYBAND",
+         [&] { return query.skyband() == kAllRows ? "ALL" : number(query.skyband()); });
   clause(query.pick().has_value(), "PICK", [&] { return print(*query.pick()); });
   clause(!query.rank_by().empty(), "ORDER BY",
          [&] { return joined(query.rank_by(), ", ", [&](const RankTerm& term) { return print_term(names, term); }); });

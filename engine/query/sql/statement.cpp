@@ -29,9 +29,9 @@ std::optional<Aggregate::Function> function_named(std::string_view word) {
 // Words that may come where the grammar finds another one.
 const std::vector<std::string>& keywords() {
   static const std::vector<std::string> kKeywords = {
-      "SELECT", "FROM",  "WHERE",  "GROUP", "AGGREGATE", "PREFERRING", "SKYLINE", "PARTITION", "LEVELS", "LEAST",
-      "ORDER",  "LIMIT", "OFFSET", "TIES",  "OPTIONS",   "AS",         "PLUS",    "PRIOR",     "AROUND", "DESC",
-      "ASC",    "NULLS", "MIN",    "MAX",   "DIFF",      "INVERSE",    "BY",      "WITH"};
+      "SELECT",  "FROM",  "WHERE", "GROUP",  "AGGREGATE", "PREFERRING", "SKYLINE", "PARTITION", "LEVELS", "LEAST",
+      "SKYBAND", "ORDER", "LIMIT", "OFFSET", "TIES",      "OPTIONS",    "AS",      "PLUS",      "PRIOR",  "AROUND",
+      "DESC",    "ASC",   "NULLS", "MIN",    "MAX",       "DIFF",       "INVERSE", "BY",        "WITH"};
   return kKeywords;
 }
 
@@ -154,7 +154,8 @@ std::optional<std::size_t> SqlBuilder::read_integer(std::size_t offset) {
   }
   if (error != std::errc() || stop != digits.data() + digits.size()) {
     const std::string_view found = digits.empty() ? sql_token(text_, offset).in(text_) : digits;
-    fail(integer_at_, in_quotes(last_word_) + " needs a whole number, found " +
+    fail(integer_at_, in_quotes(last_word_) + " needs a whole number" + (last_word_ == "SKYBAND" ? " or ALL" : "") +
+                          ", found " +
                           (found.empty() ? "the end of the statement" : in_quotes(found.substr(0, kMaxShown))));
   }
   if (integer_ < 0)
@@ -165,6 +166,11 @@ std::optional<std::size_t> SqlBuilder::read_integer(std::size_t offset) {
 void SqlBuilder::levels() {
   if (integer_ == 0) fail(integer_at_, "'LEVELS' must be at least 1, found 0");
   query_.levels(integer_);
+}
+
+void SqlBuilder::skyband() {
+  if (integer_ == 0) fail(integer_at_, "'SKYBAND' must be at least 1, found 0");
+  query_.skyband(integer_);
 }
 
 std::optional<SqlBuilder::Text> SqlBuilder::read_name(std::size_t offset, std::size_t& end) const {

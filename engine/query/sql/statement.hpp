@@ -84,6 +84,8 @@ class SqlBuilder {
   void nulls_last(std::size_t offset) { nulls_last_.push_back(offset); }
   void levels();
   void at_least() { query_.at_least(integer_); }
+  void skyband();
+  void skyband_of_all() { query_.skyband(kAllRows); }
   void pick() { pick_ = Pick{integer_, Pick::By::distance, {}}; }
   void reference_value();
   void end_pick();

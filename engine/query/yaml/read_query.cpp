@@ -15,13 +15,14 @@ namespace skyrank::query {
 namespace {
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
-const std::vector<std::string> kQueryKeys = {"name",    "from",   "where",    "group_by", "aggregate", "partition_by",
-                                             "prefer",  "levels", "at_least", "distinct", "feasible",  "violation",
-                                             "weights", "pick",   "rank_by",  "offset",   "limit",     "ties",
-                                             "nan",     "nulls",  "select",   "timeout",  "using",     "sql"};
+const std::vector<std::string> kQueryKeys = {
+    "name",     "from",    "where",    "group_by",  "aggregate", "partition_by", "prefer",  "levels", "at_least",
+    "distinct", "skyband", "feasible", "violation", "weights",   "pick",         "rank_by", "offset", "limit",
+    "ties",     "nan",     "nulls",    "select",    "timeout",   "using",        "sql"};
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 // NOLINTEND(bugprone-throwing-static-initialization)
+constexpr std::string_view kAll = "all";  // rows, as 'skyband'
 constexpr const char* kAggregateExample = "count(), count(e), sum(e), min(e), max(e) or avg(e)";
 
 // SQL's count(*) is count().
@@ -137,6 +138,9 @@ class QueryReader {
          [&](const YamlNode& node, const std::string& what) { query_.levels(read_integer(document_, node, what, 1)); });
     with("at_least", [&](const YamlNode& node, const std::string& what) {
       query_.at_least(read_integer(document_, node, what, 0));
+    });
+    with("skyband", [&](const YamlNode& node, const std::string& what) {
+      query_.skyband(node.text == kAll ? kAllRows : read_integer(document_, node, what, 1));
     });
     with("distinct",
          [&](const YamlNode& node, const std::string& what) { query_.distinct(read_bool(document_, node, what)); });

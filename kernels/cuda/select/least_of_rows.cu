@@ -45,15 +45,10 @@ void launch_selection(const RowParts<typename N::Stored>& rows, const KeyOrder<t
 template <class N>
 void least_of_rows(const RowParts<typename N::Stored>& rows, const KeyOrder<typename N::Key>& order, std::size_t k,
                    const RowAnswer<typename N::Stored>& answer, const DeviceStream& device) {
-  using Policy = RowPolicy;
   const std::size_t bytes = rows.most_columns() * sizeof(typename N::Stored);
-  if (Policy::is_of_warp(rows.count(), bytes, k, device.properties.multiprocessors)) {
-    launch_selection<N, Policy::OfWarp>(rows, order, k, answer, device);
-  } else if (k <= Policy::kMaxWantedOfBlock) {
-    launch_selection<N, Policy::OfBlock>(rows, order, k, answer, device);
-  } else {
-    launch_selection<N, Policy::OfRoomyBlock>(rows, order, k, answer, device);
-  }
+  const RowKernel kernel = RowPolicy::kernel_of(rows.count(), bytes, k, device.properties.multiprocessors);
+  RowPolicy::with_shape(kernel,
+                        [&]<class Shape>(Shape) { launch_selection<N, Shape>(rows, order, k, answer, device); });
 }
 
 #define SKYRANK_INSTANTIATE(...)                                                                                    \

@@ -6,9 +6,9 @@
 
 #include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
+#include "kernels/cuda/select/order_of_kept.cuh"
 #include "kernels/cuda/select/row_threads.cuh"
 #include "kernels/cuda/select/search_range.cuh"
-#include "kernels/cuda/topk/batched/order_of_kept.cuh"
 
 // Lists of elements, one for each row, and their k least in order.
 namespace skyrank::kernels::cuda::select {
@@ -106,7 +106,7 @@ class ListOrder {
   static constexpr unsigned kRoom = kListThreads * kItems;
   static constexpr unsigned kMaxWanted = 2048;
   using Threads = RowThreads<kListThreads>;
-  using Order = topk::OrderOfKept<Bits, kListThreads, kItems>;
+  using Order = OrderOfKept<Bits, kListThreads, kItems>;
 
   struct Shared {
     Element kept[kRoom];
@@ -130,7 +130,7 @@ class ListOrder {
       greatest = range.high;
     }
     keep(greatest);
-    const topk::KeptRange<Key> known{
+    const KeptRange<Key> known{
         .knot = least, .greatest = Bits::key(greatest), .rows = positions, .tied_rows = positions};
     Order::order(shared_.kept, shared_.count, k, known, shared_.order, [&](unsigned rank, Element element) {
       if (rank < k) put(rank, static_cast<std::size_t>(element & Bits::kRowMask));

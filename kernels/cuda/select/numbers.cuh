@@ -81,6 +81,7 @@ struct Numbers {
 
   const Stored* stored = nullptr;  ///< in device memory
   KeyOrder<Key> order = {};
+  bool last_ties = false;  ///< equal numbers of which not all are wanted are taken from the end of the row
 
   SKYRANK_HD Key key_of(Stored number) const { return order.of(number); }
 };

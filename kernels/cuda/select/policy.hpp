@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 // The tuning constants of selection from rows. Times are microseconds on an H200.
 namespace skyrank::kernels::cuda::select {
@@ -16,12 +17,18 @@ struct RowShape {
   static constexpr unsigned kRoom = threads * items;
 };
 
+/// Who selects from a row.
+enum class RowKernel : std::uint8_t { warp, roomy_warp, block, roomy_block };
+inline constexpr std::size_t kRowKernels = 4;
+
 struct RowPolicy {
   static constexpr unsigned kBlockThreads = 256;
   /// A warp a row: few wanted numbers of many short rows, or of very short ones. 100,000 rows of 1,024, k = 10: 163; a
   /// block a row 1,062. One row of 1,600: 18; a block 9.
   using OfWarp = RowShape<32, 8, 4>;
   static constexpr std::size_t kMaxWantedOfWarp = 64;
+  using OfRoomyWarp = RowShape<32, 8, 8>;
+  static constexpr std::size_t kMaxWantedOfRoomyWarp = 128;
   static constexpr std::size_t kMaxBytesOfWarp = 8 * 1024;
   static constexpr std::size_t kMaxBytesOfFewRows = 2 * 1024;
   static constexpr std::size_t kManyRowsOfProcessor = 8;
@@ -31,9 +38,26 @@ struct RowPolicy {
   using OfRoomyBlock = RowShape<kBlockThreads, 16, 13>;
   static constexpr std::size_t kMaxWanted = 2048;
 
-  static constexpr bool is_of_warp(std::size_t rows, std::size_t bytes, std::size_t k, std::size_t multiprocessors) {
+  /// Returns the kernel for one of `rows` rows, which has so many bytes.
+  static constexpr RowKernel kernel_of(std::size_t rows, std::size_t bytes, std::size_t k,
+                                       std::size_t multiprocessors) {
     const bool many = rows >= kManyRowsOfProcessor * multiprocessors;
-    return k <= kMaxWantedOfWarp && bytes <= (many ? kMaxBytesOfWarp : kMaxBytesOfFewRows);
+    if (bytes <= (many ? kMaxBytesOfWarp : kMaxBytesOfFewRows)) {
+      if (k <= kMaxWantedOfWarp) return RowKernel::warp;
+      if (k <= kMaxWantedOfRoomyWarp) return RowKernel::roomy_warp;
+    }
+    return k <= kMaxWantedOfBlock ? RowKernel::block : RowKernel::roomy_block;
+  }
+
+  /// Calls use(shape) with the kernel's RowShape.
+  template <class Use>
+  static void with_shape(RowKernel kernel, Use use) {
+    switch (kernel) {
+      case RowKernel::warp: return use(OfWarp{});
+      case RowKernel::roomy_warp: return use(OfRoomyWarp{});
+      case RowKernel::block: return use(OfBlock{});
+      case RowKernel::roomy_block: return use(OfRoomyBlock{});
+    }
   }
 };
 

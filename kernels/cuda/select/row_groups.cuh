@@ -62,6 +62,10 @@ class RowGroups {
   /// Returns the position of the first number of a word; before the first of the row it wraps around.
   __device__ unsigned position_of(unsigned word) const { return word * kWidth - lead_; }
 
+  /// Returns how many numbers come before a position from where ties are taken.
+  __device__ unsigned turn_of(unsigned position) const { return numbers_.last_ties ? size_ - 1 - position : position; }
+  __device__ bool ties_are_last() const { return numbers_.last_ties; }
+
   /// Loads the keys of a word. Returns a bit for each that is the row's; the others are the greatest there is.
   __device__ unsigned load(unsigned word, Key (&keys)[kWidth]) const {
     if (are_whole(word, 1)) {
@@ -86,21 +90,22 @@ class RowGroups {
     return groups;
   }
 
-  /// Calls use(key, position) for each of the thread's numbers below a bound, and those at it up to a position.
+  /// Calls use(key, position) for each of the thread's numbers below a bound, and those at it up to a turn.
   template <class Use>
   __device__ void for_each_within(Key bound, unsigned last, Use use) const {
     const unsigned below = bound == 0 ? 0 : groups_within(bound - 1);
     for (unsigned groups = groups_within(bound); groups != 0; groups &= groups - 1) {
       const unsigned group = static_cast<unsigned>(__ffs(static_cast<int>(groups))) - 1;
-      // A group without a key below the bound has none in words behind that position.
-      const unsigned end = (below >> group & 1) != 0 ? words_ : min(words_, (last + lead_) / kWidth + 1);
+      // A group without a key below the bound has none in words behind the last position.
+      const bool has_all = (below >> group & 1) != 0 || numbers_.last_ties;
+      const unsigned end = has_all ? words_ : min(words_, (last + lead_) / kWidth + 1);
       for (unsigned word = walk_.first() + group * walk_.apart(); word < end; word += walk_.step()) {
         Key keys[kWidth];
         const unsigned present = load(word, keys);
 #pragma unroll
         for (unsigned i = 0; i < kWidth; ++i) {
           const unsigned position = position_of(word) + i;
-          const bool is_within = keys[i] < bound || (keys[i] == bound && position <= last);
+          const bool is_within = keys[i] < bound || (keys[i] == bound && turn_of(position) <= last);
           if ((present >> i & 1) != 0 && is_within) use(keys[i], position);
         }
       }

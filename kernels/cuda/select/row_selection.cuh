@@ -8,10 +8,10 @@
 
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/select/numbers.cuh"
+#include "kernels/cuda/select/order_of_kept.cuh"
 #include "kernels/cuda/select/row_groups.cuh"
 #include "kernels/cuda/select/row_threads.cuh"
 #include "kernels/cuda/select/search_range.cuh"
-#include "kernels/cuda/topk/batched/order_of_kept.cuh"
 #include "kernels/cuda/topk/block/warp_sort.cuh"
 
 // The k best numbers of one row, by the threads of a warp or a block. The row is read once, in words of 16 bytes, and
@@ -41,7 +41,7 @@ class RowSelection {
   static constexpr bool kIsWarp = kThreads == kLanes;
   using Groups = RowGroups<N, Shape>;
   using Threads = typename Groups::Threads;
-  using Order = topk::OrderOfKept<Bits, kThreads, Shape::kItems>;
+  using Order = OrderOfKept<Bits, kThreads, Shape::kItems>;
 
   struct NoOrder {};
   /// Memory that the threads of the row share.
@@ -62,12 +62,15 @@ class RowSelection {
     Range range = bound_by_groups(k);
     unsigned last = groups_.size() - 1;
     // A key that many groups have as their least one most likely belongs to many equal numbers.
-    if (range.within > most_groups(k)) last = last_of_ties(range, k);
-    if (!keep(range.high, last)) {
+    const bool ties_are_last = groups_.ties_are_last();
+    if (range.within > most_groups(k) && !ties_are_last) last = last_of_ties(range, k, kRoom);
+    // Elements order ties from the first on, so that of the last no more may be kept than are wanted.
+    if (ties_are_last || !keep(range.high, last)) {
+      const unsigned room = ties_are_last ? k : kRoom;
       range.high = greatest_within(range.high);
       range.within = count(range.high, groups_.size() - 1);
-      range.search(k, kRoom, [&](Key guess) { return count(guess, groups_.size() - 1); });
-      last = range.within <= kRoom ? groups_.size() - 1 : last_of_ties(range, k);
+      range.search(k, room, [&](Key guess) { return count(guess, groups_.size() - 1); });
+      last = range.within <= room ? groups_.size() - 1 : last_of_ties(range, k, room);
       keep(range.high, last);
     }
     order(k, range, last, put);
@@ -135,15 +138,15 @@ class RowSelection {
     return max(few, min(k + k / 4 + (kIsWarp ? 8 : 64), kRoom / Groups::kWidth));
   }
 
-  /// Returns the last position of the numbers with the bound's key that are kept, where all of them may be more than
-  /// there is room for.
-  __device__ unsigned last_of_ties(const Range& keys, unsigned k) {
-    SearchRange<unsigned> range{.low = 0, .high = groups_.size() - 1, .within = max(keys.within, kRoom + 1)};
-    range.search(k, kRoom, [&](unsigned last) { return count(keys.high, last); });
+  /// Returns the last turn of the numbers with the bound's key that are kept, where all of them may be more than there
+  /// is room for.
+  __device__ unsigned last_of_ties(const Range& keys, unsigned k, unsigned room) {
+    SearchRange<unsigned> range{.low = 0, .high = groups_.size() - 1, .within = max(keys.within, room + 1)};
+    range.search(k, room, [&](unsigned last) { return count(keys.high, last); });
     return range.high;
   }
 
-  /// Keeps the numbers below a bound, and those at it up to a position. Returns false if they are more than there is
+  /// Keeps the numbers below a bound, and those at it up to a turn. Returns false if they are more than there is
   /// room for.
   __device__ bool keep(Key bound, unsigned last) {
     Threads::wait();
@@ -168,8 +171,10 @@ class RowSelection {
       if (count <= 2 * kLanes) return sort<2>(count, put_position);
       sort<Shape::kItems>(count, put_position);
     } else {
-      const topk::KeptRange<Key> known{
-          .knot = range.low, .greatest = range.high, .rows = groups_.size(), .tied_rows = last + 1};
+      const KeptRange<Key> known{.knot = range.low,
+                                 .greatest = range.high,
+                                 .rows = groups_.size(),
+                                 .tied_rows = groups_.ties_are_last() ? groups_.size() : last + 1};
       Order::order(shared_.kept, count, k, known, shared_.order, put_position);
     }
   }

@@ -11,6 +11,7 @@ import yaml
 
 from expressions import EvaluationError, Written, checked, compile_expression
 from fronts import picked
+from measures import Measure, measure, read_call, skyband
 from preferences import (
     NAN_FIRST,
     NULL_FIRST,
@@ -80,21 +81,24 @@ def run_query(query, names, table):
         preference = by_weights(as_list(query["weights"]), preference)
     if "feasible" in query:
         preference = behind_condition(query["feasible"], as_list(query.get("violation", [])), preference)
-    ranking = [read_preference(term) for term in as_list(query.get("rank_by", []))]
-    terms = ranking + (terms_of(preference) if preference else [])
+    ranking = [read_ranking(term) for term in as_list(query.get("rank_by", []))]
+    terms = [term for term in ranking if not isinstance(term, Measure)] + (terms_of(preference) if preference else [])
     for term in terms:
         term.nan = NAN_FIRST if query.get("nan") == "best" else term.nan
         term.null = NULL_FIRST if query.get("nulls") == "best" else term.null
     rows = apply_missing_rule(rows, terms, 1, query.get("nan", "worst"))
     rows = apply_missing_rule(rows, terms, 2, query.get("nulls", "worst"))
     answer = []
+    columns = as_list(query.get("select", []))
+    calls = [read_call(text) for item in columns for text in (item.values() if isinstance(item, dict) else [item])]
+    calls = [call for call in calls if call]
     keys = named_keys(query.get("partition_by", []))
     named = [name for name, text in keys.items() if name != text]
     names = names + named
     values = {name: compile_expression(keys[name]) for name in named}
     rows = [(i, {**row, **{name: value(row) for name, value in values.items()}}) for i, row in rows]
     for part in partition(rows, keys.values()):
-        answer += answer_part(query, part, preference, ranking)
+        answer += answer_part(query, part, preference, ranking, calls)
     return select(query, names, answer, ranking)
 
 
@@ -184,17 +188,39 @@ def partition(rows, columns):
     return parts.values()
 
 
-def answer_part(query, rows, preference, ranking):
-    """The answer rows (row id, row, level) of one partition, in their order."""
+def read_ranking(term):
+    ((direction, text),) = term.items()
+    call = read_call(text)
+    return Measure(call, -1 if direction == "high" else 1) if call else read_preference(term)
+
+
+def answer_part(query, rows, preference, ranking, calls):
+    """The answer rows (row id, row, level, measures by call) of one partition, in their order."""
     levels = {i: None for i in range(len(rows))}
+    measures = {}
     if preference:
+        placed = places(preference, [row for _, row in rows])
         levels = pareto_levels(query, rows, preference)
+        found = skyband(query, preference, placed, levels) if "skyband" in query else levels
+        terms = [term for term in ranking if isinstance(term, Measure)]
+        everyone = range(len(rows))
+        if query.get("distinct"):
+            everyone = distinct(preference, placed, everyone)
+        for name, numbers in calls + [term.call for term in terms]:
+            measures[name, *numbers] = measure((name, numbers), preference, rows, placed, levels, everyone)
+        for term in terms:
+            term.values = measures[term.call[0], *term.call[1]]
+        levels = found
     if levels and "pick" in query:
         levels = {i: levels[i] for i in picked_rows(query, rows, preference, sorted(levels))}
     order = sorted(levels)
-    ranks = {i: tuple(term.place(rows[i][1]) for term in ranking) for i in order}
+    ranks = {
+        i: tuple(term.place_of(i) if isinstance(term, Measure) else term.place(rows[i][1]) for term in ranking)
+        for i in order
+    }
     order.sort(key=lambda i: ranks[i])
-    return [(*rows[i], levels[i]) for i in limited(query, order, ranks)]
+    kept = limited(query, order, ranks)
+    return [(*rows[i], levels[i], {call: values[i] for call, values in measures.items()}) for i in kept]
 
 
 def picked_rows(query, rows, preference, kept):
@@ -211,7 +237,7 @@ def pareto_levels(query, rows, preference):
     """Level by row, for the rows of the levels that the query asks for."""
     placed_rows = places(preference, [row for _, row in rows])
     remaining, levels, level = list(range(len(rows))), {}, 0
-    wanted = query.get("levels", 1 if "at_least" not in query else math.inf)
+    wanted = query.get("levels", 1 if "at_least" not in query and "skyband" not in query else math.inf)
     while remaining and level < wanted and (level == 0 or len(levels) < query.get("at_least", math.inf)):
         level += 1
         front = skyline(preference, placed_rows, remaining)
@@ -249,7 +275,7 @@ def limited(query, order, ranks):
 
 def select(query, names, answer, ranking):
     if "select" not in query:
-        return ["row()" if "row" in names else "row"] + names, [[i] + [row[n] for n in names] for i, row, _ in answer]
+        return ["row()" if "row" in names else "row"] + names, [[i] + [row[n] for n in names] for i, row, _, _ in answer]
     outputs = []
     for item in query["select"]:
         outputs += list(item.items()) if isinstance(item, dict) else [(str(item).strip("`"), item)]
@@ -258,11 +284,13 @@ def select(query, names, answer, ranking):
         word = text[:-2].lower() if text.endswith("()") else text
         if word in PSEUDO_COLUMNS and text not in names:
             pseudo = {
-                "row": lambda i, row, level: i,
-                "level": lambda i, row, level: level,
-                "score": lambda i, row, level: ranking[0].value(row),
+                "row": lambda i, row, level, measures: i,
+                "level": lambda i, row, level, measures: level,
+                "score": lambda i, row, level, measures: ranking[0].value(row),
             }
             columns.append(pseudo[word])
+        elif (call := read_call(text)) and text not in names:
+            columns.append((lambda key: lambda i, row, level, measures: measures[key])((call[0], *call[1])))
         else:
-            columns.append((lambda value: lambda i, row, level: value(row))(compile_expression(text)))
+            columns.append((lambda value: lambda i, row, level, measures: value(row))(compile_expression(text)))
     return [name for name, _ in outputs], [[column(*row) for column in columns] for row in answer]

@@ -9,12 +9,11 @@
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/runtime/check.hpp"
 #include "kernels/cuda/select/select.hpp"
-#include "kernels/cuda/topk/batched/batched.hpp"
 #include "tests/gpu/gpu_test.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
 
 // Work that is captured once and replayed on other keys in the same place.
-namespace skyrank::kernels::cuda::topk {
+namespace skyrank::kernels::cuda {
 namespace {
 
 using CaptureOnGpu = skyrank::gpu_testing::GpuTest;
@@ -32,7 +31,7 @@ std::vector<std::uint32_t> random_keys(std::size_t n, unsigned seed) {
   return keys;
 }
 
-/// By key, then by row id, from every segment.
+/// By key, then by row id, from every row of a matrix.
 std::vector<RowId> best_rows(const std::vector<std::uint32_t>& keys, const Shape& shape) {
   std::vector<RowId> best;
   for (std::size_t segment = 0; segment < shape.count; ++segment) {
@@ -69,26 +68,6 @@ class Replay {
   cudaGraphExec_t replay_ = nullptr;
 };
 
-// Each of the ways that a segment may go: lanes of a warp, a warp that narrows, a block with and without a sample.
-TEST_F(CaptureOnGpu, SelectionsFromSegmentsAreReplayed) {
-  for (const Shape& shape : {Shape{50, 1000, 8}, Shape{50, 1000, 100}, Shape{5, 40'000, 32}, Shape{9, 1500, 700}}) {
-    DeviceContext device;
-    const Lease lease(device);
-    const auto keys = device.allocate<std::uint32_t>(shape.count * shape.rows);
-    const auto rows = device.allocate<RowId>(shape.count * shape.k);
-    Replay replay(device, [&] {
-      least_of_segments(ShortElements{keys.data(), 0}, Segments{.count = shape.count, .rows = shape.rows}, shape.k,
-                        rows.data(), device);
-    });
-    for (const unsigned seed : {1u, 2u, 3u}) {
-      const auto values = random_keys(keys.size(), seed);
-      tests::copy_to(keys, values, device);
-      replay.start();
-      EXPECT_EQ(tests::on_host(rows, device), best_rows(values, shape)) << shape.rows << " rows, k = " << shape.k;
-    }
-  }
-}
-
 // A warp or a block a row, several blocks a row for few and for many wanted numbers, and a sort.
 TEST_F(CaptureOnGpu, SelectionsFromRowsAreReplayed) {
   for (const Shape& shape :
@@ -123,4 +102,4 @@ TEST_F(CaptureOnGpu, SelectionsFromRowsAreReplayed) {
 }
 
 }  // namespace
-}  // namespace skyrank::kernels::cuda::topk
+}  // namespace skyrank::kernels::cuda

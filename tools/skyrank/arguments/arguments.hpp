@@ -16,6 +16,7 @@ struct Arguments {
   CheckArguments check;
   ExplainArguments explain;
   WhyArguments why;
+  PlotArguments plot;
   SqlArguments sql;
   ShowArguments show;
   DescribeArguments describe;

@@ -200,6 +200,21 @@ void define_why(CLI::App& app, Arguments& arguments) {
   command.footer("Example:\n  skyrank why datasets/examples/hotels.yaml good-deals 5");
 }
 
+void define_plot(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("plot", "Draw the front of a query, by Python and matplotlib");
+  PlotArguments& plot = arguments.plot;
+  command.add_option("BATCH", plot.batch, "YAML file with tables and queries")->type_name("FILE")->required();
+  command.add_option("QUERY", plot.query, "Name of the query")->type_name("NAME")->required();
+  command.add_option("--out", plot.out, "File of a format of matplotlib, by its suffix (default: QUERY.png)")
+      ->type_name("FILE");
+  const auto* kind =
+      command.add_option("--kind", plot.kind, "front, parallel or matrix (default: front)")->type_name("KIND");
+  offer(arguments, kind, {"front", "parallel", "matrix"});
+  command.add_option("--max-rows", plot.max_rows, "Rows to draw at most that are not in the front (default: 2000)")
+      ->type_name("N");
+  command.footer("Example:\n  skyrank plot datasets/examples/hotels.yaml second-choices --out hotels.svg");
+}
+
 void define_describe(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("describe", "List the columns of a file with their types and first values");
   DescribeArguments& describe = arguments.describe;
@@ -320,6 +335,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_check(app, arguments);
   define_explain(app, arguments);
   define_why(app, arguments);
+  define_plot(app, arguments);
   define_sql(app, arguments);
   define_show(app, arguments);
   define_describe(app, arguments);

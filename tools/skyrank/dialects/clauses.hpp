@@ -21,6 +21,7 @@ void print_clauses(const Query& query, const Dialect& dialect, const Add& add) {
   clause(query.prefer().has_value(), "prefer", [&] { return dialect.preferences(*query.prefer()); });
   clause(query.levels().has_value(), "levels", [&] { return std::to_string(*query.levels()); });
   clause(query.at_least().has_value(), "at_least", [&] { return std::to_string(*query.at_least()); });
+  clause(query.skyband().has_value(), "skyband", [&] { return dialect.skyband(*query.skyband()); });
   clause(query.distinct(), "distinct", [] { return std::string("true"); });
   clause(query.pick().has_value(), "pick", [&] { return dialect.pick(*query.pick()); });
   clause(!query.rank_by().empty(), "rank_by", [&] { return dialect.ranking(query.rank_by()); });

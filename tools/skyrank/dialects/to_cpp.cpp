@@ -163,6 +163,7 @@ struct Cpp {
       return fmt::format("{}({})", term.high ? "high" : "low", code(term.expression));
     });
   }
+  static std::string skyband(std::int64_t rows) { return rows == kAllRows ? "kAllRows" : std::to_string(rows); }
   static std::string word(Ties ties) { return fmt::format("Ties::{}", query::word_for(ties)); }
   static std::string word(Missing rule) { return fmt::format("Missing::{}", query::word_for(rule)); }
   static std::string selection(const std::vector<SelectItem>& items) { return tools::selection(items); }

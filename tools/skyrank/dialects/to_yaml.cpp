@@ -141,6 +141,7 @@ struct Yaml {
       return fmt::format("{{{}: {}}}", term.high ? "high" : "low", text_of(term.expression));
     });
   }
+  static std::string skyband(std::int64_t rows) { return rows == kAllRows ? "all" : std::to_string(rows); }
   template <class Enum>
   static std::string word(Enum value) {
     return std::string(query::word_for(value));

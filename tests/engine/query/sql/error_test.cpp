@@ -86,6 +86,12 @@ constexpr Mistake kMistakes[] = {
     {"SELECT * FROM hotels.csv ORDER BY price",
      "sql:1:21: expected an operator, the next clause or the end after 'hotels', found '.' (a file stands in quotes: "
      "FROM 'hotels.csv')"},
+    {"SELECT * FROM t PREFERRING LOW a SKYBAND 0", "sql:1:42: 'SKYBAND' must be at least 1, found 0"},
+    {"SELECT * FROM t PREFERRING LOW a SKYBAND few", "sql:1:42: 'SKYBAND' needs a whole number or ALL, found 'few'"},
+    {"SELECT * FROM t PREFERRING LOW a SKYBAND 2 LEVELS 2", "sql:1:44: 'LEVELS' and 'SKYBAND' exclude each other"},
+    {"SELECT * FROM t PREFERRING LOW a ORDER BY level(a)", "sql:1:43: 'level()' takes no argument"},
+    {"SELECT contribution(a) FROM t PREFERRING LOW a",
+     "sql:1:21: 'contribution' takes numbers, such as contribution(1, 0.5), not a"},
     {"SELECT * FROM t PREFERRING LOW a LEVELS 0", "sql:1:41: 'LEVELS' must be at least 1, found 0"},
     {"SELECT * FROM t PREFERRING price",
      "sql:1:28: the value price is no preference: write LOW or HIGH before it, AROUND and a value behind it, or WHERE "

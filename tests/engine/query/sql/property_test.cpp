@@ -17,9 +17,9 @@ constexpr std::int64_t kMaxCount = std::numeric_limits<std::int64_t>::max() / 2;
 bool flag() { return *rc::gen::arbitrary<bool>(); }
 
 std::string random_name() {
-  const std::string name = *rc::gen::element<std::string>("price", "low", "Plus", "PRIOR", "where", "order", "count",
-                                                          "row", "level()", "join", "distinct", "infinity", "two words",
-                                                          "a\"b", "a`b", "else", "date", "at", "by", "--", "n");
+  const std::string name = *rc::gen::element<std::string>(
+      "price", "low", "Plus", "PRIOR", "where", "order", "count", "row", "level()", "dominates()", "skyband", "join",
+      "distinct", "infinity", "two words", "a\"b", "a`b", "else", "date", "at", "by", "--", "n");
   return name;
 }
 
@@ -148,11 +148,14 @@ Query random_query() {
     }
     if (flag()) query.levels(*rc::gen::inRange<std::int64_t>(1, kMaxCount));
     if (flag()) query.pick(random_pick());
-    if (!query.levels() && flag()) query.at_least(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
+    if (!query.levels() && flag()) query.skyband(flag() ? kAllRows : *rc::gen::inRange<std::int64_t>(1, kMaxCount));
+    if (!query.levels() && !query.skyband() && flag()) query.at_least(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
   }
   if (flag() || !query.prefer()) {
     query.rank_by({RankTerm(random_expression(), flag()), RankTerm(Expression::column(random_name()), flag())});
   }
+  if (flag())
+    query.rank_by({high("level()"), low("compromise(0.25, " + std::to_string(*rc::gen::inRange(-9, 9)) + ")")});
   if (flag()) query.limit(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
   if (flag()) query.offset(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
   query.ties(*rc::gen::element(Ties::first, Ties::last, Ties::all, Ties::any));
@@ -180,8 +183,9 @@ RC_GTEST_PROP(SqlProperty, EveryTextParsesOrIsRefusedInPlace, ()) {
   const auto tokens = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
       "a", "1", "-", "not", "and", "(", ")", ",", "in", "between", "is", "null", "max(", "count(*)", "'x'", "'",
       "\"q\"", "=", "+", "*", "\n", "é", "\xFF", "where", "preferring", "low", "high", "plus", "prior to", "around",
-      "else", "inverse", "partition by", "levels 2", "order by", "desc", "limit 3", "with ties", "options (",
-      "group by", "as", "skyline of", "--", "/*", "*/", ";", "nulls first", "aggregate", "join"));
+      "else", "inverse", "partition by", "levels 2", "skyband all", "crowding()", "contribution(1", "order by", "desc",
+      "limit 3", "with ties", "options (", "group by", "as", "skyline of", "--", "/*", "*/", ";", "nulls first",
+      "aggregate", "join"));
   std::string text = "select a from t ";
   std::int64_t lines = 1;
   for (const std::string& token : tokens) {

@@ -61,6 +61,14 @@ std::vector<Statement> clauses() {
       {"SELECT * FROM t PARTITION BY a, b ORDER BY c LIMIT 1",
        from("t").partition_by({"a", "b"}).rank_by({low("c")}).limit(1)},
       {"SELECT * FROM t PREFERRING LOW a LEVELS 2", skyline(low("a")).levels(2)},
+      {"SELECT * FROM t PREFERRING LOW a SKYBAND 2", skyline(low("a")).skyband(2)},
+      {"SELECT * FROM t PREFERRING LOW a Skyband All", skyline(low("a")).skyband(kAllRows)},
+      {"SELECT * FROM t PREFERRING LOW pick SKYBAND 3 PICK 2 ORDER BY Dominates() DESC",
+       skyline(low("pick")).skyband(3).pick(Pick{2, Pick::By::distance, {}}).rank_by({high("dominates()")})},
+      {"SELECT Dominates( ) AS d, CONTRIBUTION(1, -0.5) FROM t PREFERRING LOW a ORDER BY level(), d DESC, \"skyband\"",
+       skyline(low("a"))
+           .rank_by({low("level()"), high("dominates()"), low("skyband")})
+           .select({{"d", "dominates()"}, {"contribution(1, -0.5)", "contribution(1, -0.5)"}})},
       {"SELECT * FROM t PREFERRING LOW a AT LEAST 20", skyline(low("a")).at_least(20)},
       {"SELECT * FROM t PREFERRING DISTINCT LOW a", skyline(low("a")).distinct(true)},
       {"SELECT price * 2 AS p FROM t ORDER BY p, (p)",

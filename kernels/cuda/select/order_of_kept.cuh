@@ -10,12 +10,12 @@
 #include "kernels/cuda/device/kernel/scan.cuh"
 #include "kernels/cuda/topk/block/element.cuh"
 
-// The order of what a block has kept of a segment, all of it within a bound: in bins of equal width from a knot to the
+// The order of what a block has kept of a row, all of it within a bound: in bins of equal width from a knot to the
 // bound, and some below the knot, each element is ranked among the few of its bin. The bins divide keys by their rows
 // too, so that many rows of few keys are as even as others. A network sorts elements that are not spread evenly enough.
 // An element's bin is found once, and only where it lies is moved: elements of 16 bytes in registers between
 // two passes would leave too few of these for the rest of the kernel.
-namespace skyrank::kernels::cuda::topk {
+namespace skyrank::kernels::cuda::select {
 
 /// Bins in the order of the elements.
 template <class E>
@@ -163,4 +163,4 @@ class OrderOfKept {
   }
 };
 
-}  // namespace skyrank::kernels::cuda::topk
+}  // namespace skyrank::kernels::cuda::select

@@ -1,0 +1,154 @@
+#include "kernels/cpu/dominance_counts/dominance_counts.hpp"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tests/build.hpp"
+#include "tests/kernels/problems.hpp"
+#include "tests/oracle/oracle.hpp"
+
+// Numbers of dominators and of dominated rows, against the definition.
+namespace skyrank::kernels {
+namespace {
+
+using tests::Values;
+
+/// Columns of values below `values`; of so many rows that there are equal ones.
+std::vector<Values> drawn_columns(std::size_t n, std::size_t d, std::uint64_t values, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Values> columns(d, Values(n));
+  for (Values& column : columns) {
+    for (std::uint64_t& key : column) key = values == 0 ? random() : random() % values;
+  }
+  return columns;
+}
+
+DominanceCounts counted(const DominanceCountsProblem& problem, bool dominators, int threads) {
+  tbb::task_arena arena(threads);
+  return arena.execute([&] { return dominators ? count_dominators(problem, {}) : count_dominated(problem, {}); });
+}
+
+/// Returns the first of the rows that are equal to each row.
+std::vector<std::size_t> firsts_of_equal(const std::vector<Values>& columns, std::size_t n) {
+  std::vector<std::size_t> firsts(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto equals = [&](std::size_t j) {
+      return std::ranges::all_of(columns, [&](const Values& column) { return column[i] == column[j]; });
+    };
+    while (!equals(firsts[i])) ++firsts[i];
+  }
+  return firsts;
+}
+
+void expect_counts(const std::vector<Values>& columns, std::size_t n, KeyWidth width, int threads) {
+  const tests::SkylineCase test(n, columns, width);
+  const auto dominates = oracle::dominance(test.problem());
+  const std::vector<std::size_t> firsts = firsts_of_equal(columns, n);
+  for (const bool distinct : {false, true}) {
+    std::vector<std::int64_t> dominators(n);
+    std::vector<std::int64_t> dominated(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        if (distinct && firsts[j] != j) continue;
+        dominators[i] += dominates(j, i) ? 1 : 0;
+        dominated[i] += dominates(i, j) ? 1 : 0;
+      }
+    }
+    const DominanceCountsProblem problem{.n = n, .keys = test.problem().keys, .distinct = distinct};
+    EXPECT_TRUE(std::ranges::equal(counted(problem, true, threads).counts, dominators));
+    EXPECT_TRUE(std::ranges::equal(counted(problem, false, threads).counts, dominated));
+    std::vector<std::uint8_t> some(n);
+    for (std::size_t i = 0; i < n; i += 3) some[i] = 1;
+    DominanceCountsProblem wanted = problem;
+    wanted.wanted = some;
+    const DominanceCounts few_dominators = counted(wanted, true, threads);
+    const DominanceCounts few_dominated = counted(wanted, false, threads);
+    for (std::size_t i = 0; i < n; i += 3) {
+      EXPECT_EQ(few_dominators.counts[i], dominators[i]);
+      EXPECT_EQ(few_dominated.counts[i], dominated[i]);
+    }
+    for (const std::int64_t enough : {1, 2, 7}) {
+      std::vector<std::int64_t> cut = dominators;
+      for (std::int64_t& count : cut) count = std::min(count, enough);
+      const DominanceCountsProblem few{.n = n, .keys = test.problem().keys, .enough = enough, .distinct = distinct};
+      EXPECT_TRUE(std::ranges::equal(counted(few, true, threads).counts, cut)) << "enough " << enough;
+    }
+  }
+}
+
+TEST(DominanceCounts, AsDefined) {
+  for (std::size_t d = 1; d <= 8; ++d) {
+    for (const std::size_t n : {1u, 2u, 17u, 90u}) {
+      for (const std::uint64_t values : {0u, 1u, 3u, 12u}) {
+        for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+          SCOPED_TRACE("n " + std::to_string(n) + ", d " + std::to_string(d) + ", values " + std::to_string(values) +
+                       ", bits " + std::to_string(bits(width)));
+          expect_counts(drawn_columns(n, d, values, static_cast<unsigned>(n + d)), n, width, 2);
+        }
+      }
+    }
+  }
+}
+
+TEST(DominanceCounts, ManyRowsOnAnyNumberOfThreads) {
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
+  const std::size_t n = 3000;  // more than a block
+  for (const std::size_t d : {2u, 3u, 4u}) {
+    SCOPED_TRACE("d " + std::to_string(d));
+    for (const int threads : skyrank::tests::thread_counts({1, 2, 8})) {
+      expect_counts(drawn_columns(n, d, 40, 3), n, KeyWidth::bytes8, threads);
+    }
+  }
+}
+
+/// Skybands of many rows, most of which a sample leaves out, against counts without a limit.
+TEST(DominanceCounts, SkybandsOfManyRows) {
+  const std::size_t n = 20'000;
+  for (const std::size_t d : {1u, 2u, 3u, 5u}) {
+    for (const std::uint64_t values : {0u, 7u, 5000u}) {
+      for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+        const tests::SkylineCase test(n, drawn_columns(n, d, values, static_cast<unsigned>(d)), width);
+        for (const bool distinct : {false, true}) {
+          DominanceCountsProblem problem{.n = n, .keys = test.problem().keys, .distinct = distinct};
+          const DominanceCounts all = counted(problem, true, 2);
+          std::vector<std::int64_t> expected(all.counts.begin(), all.counts.end());
+          problem.enough = 5;
+          for (std::int64_t& count : expected) count = std::min(count, problem.enough);
+          EXPECT_TRUE(std::ranges::equal(counted(problem, true, 2).counts, expected))
+              << "d " << d << ", values " << values << ", bits " << bits(width) << ", distinct " << distinct;
+        }
+      }
+    }
+  }
+}
+
+TEST(DominanceCounts, CountsWork) {
+  const tests::SkylineCase test(500, drawn_columns(500, 3, 0, 5), KeyWidth::bytes4);
+  const DominanceCountsProblem problem{.n = 500, .keys = test.problem().keys};
+  EXPECT_GT(count_dominators(problem, {.count_work = true, .stop = {}}).work.dominance_tests, 0u);
+  EXPECT_EQ(count_dominators(problem, {}).work.dominance_tests, 0u);
+}
+
+TEST(DominanceCounts, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const std::size_t d : {1u, 2u, 4u}) {
+    const tests::SkylineCase test(100, drawn_columns(100, d, 0, 5), KeyWidth::bytes4);
+    const DominanceCountsProblem problem{.n = 100, .keys = test.problem().keys};
+    const Context context{.count_work = false, .stop = stop.get_token()};
+    EXPECT_THROW(count_dominators(problem, context), Cancelled);
+    EXPECT_THROW(count_dominated(problem, context), Cancelled);
+  }
+}
+
+}  // namespace
+}  // namespace skyrank::kernels

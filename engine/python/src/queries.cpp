@@ -153,7 +153,7 @@ Query compared_by(const Query& query) {
 Query front_of(const Query& query) {
   Query front = compared_by(query);
   if (query.prefer()) front.prefer(*query.prefer());
-  front.levels(query.levels()).at_least(query.at_least()).distinct(query.distinct());
+  front.levels(query.levels()).at_least(query.at_least()).skyband(query.skyband()).distinct(query.distinct());
   return front;
 }
 

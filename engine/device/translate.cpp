@@ -157,6 +157,8 @@ class Translator {
     switch (operation.op) {
       case Op::literal: return operation.type.type != Type::string;
       case Op::column: return operation.type.type != Type::string && ResidentColumn::is_possible(*operation.data);
+      case Op::bucket:
+      case Op::log_bucket:
       case Op::log:
       case Op::exp:
       case Op::round:

@@ -10,6 +10,7 @@
 #include "engine/operators/measure/measure_stage.hpp"
 #include "engine/operators/missing/missing_stage.hpp"
 #include "engine/operators/partition/partition_stage.hpp"
+#include "engine/operators/pick/pick_stage.hpp"
 #include "engine/operators/rank/fused_stage.hpp"
 #include "engine/operators/rank/partitions_stage.hpp"
 #include "engine/operators/rank/rank_stage.hpp"
@@ -52,10 +53,13 @@ Result run_stages(Execution& execution, const Table& input) {
     return gather(execution, source, {std::move(rows), one_segment(n)}, std::move(partitioned.ranked));
   }
   Segments segments = partition_rows(execution, source, rows, std::move(partitioned.split));
+  Candidates all{RowSet::all(0), {}};
+  if (execution.query().counts_dominated_rows()) all = Candidates{rows, segments};
   ChosenFrom from;
   Candidates kept =
       prefer(execution, source, std::move(rows), std::move(segments), execution.context, &execution.share, &from);
-  const Candidates candidates = measure(execution, source, from, filter_last(execution, source, std::move(kept)));
+  Candidates candidates = measure(execution, source, from, filter_last(execution, source, std::move(kept)));
+  if (execution.plan.operators.pick) candidates = pick(execution, source, candidates, all);
   return gather(execution, source, candidates, rank(execution, source, candidates));
 }
 

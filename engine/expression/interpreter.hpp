@@ -63,6 +63,8 @@ class Interpreter {
   Vec in(const Operation& operation, std::span<Vec> operands);
   Vec in_members(const Operation& operation, Vec operand);
   Vec logical_not(Vec operand);
+  Vec bucket(const Operation& operation, std::span<Vec> operands);
+  Vec log_bucket(std::span<Vec> operands, Active active);
   Vec date_part(const Operation& operation, Vec in);
   Vec text_length(Vec in);
   Vec change_case(const Operation& operation, Vec in);

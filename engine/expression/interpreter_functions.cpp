@@ -2,13 +2,16 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
+#include "engine/expression/boxes.hpp"
 #include "engine/expression/interpreter.hpp"
 #include "engine/expression/numeric.hpp"
 #include "engine/text.hpp"
 #include "engine/time.hpp"
 
-// Functions of times and texts.
+// Functions of times and texts, and boxes of values.
 namespace skyrank::exec {
 
 using query::Op;
@@ -77,6 +80,32 @@ std::int64_t count_characters(std::string_view text) {
 bool is_present(const Vec& vec, std::int64_t i) { return vec.valid == nullptr || vec.valid[i] != 0; }
 
 }  // namespace
+
+Vec Interpreter::bucket(const Operation& operation, std::span<Vec> operands) {
+  Vec in = spread(std::move(operands[0]), size_);
+  const Int128 size = *operands[1].as<Int128>();
+  const auto digits = static_cast<int>(*operands[2].as<std::int64_t>());
+  Vec out = fresh(operation.type);
+  with_evaluation_type(operation.type.type, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> || std::is_same_v<T, Int128>) {
+      const T* values = in.as<T>();
+      T* boxes = out.values.as<T>();
+      for (std::int64_t i = 0; i < size_; ++i) boxes[i] = static_cast<T>(box_of(values[i], size, digits));
+    }
+  });
+  take_validity(out, in);
+  return out;
+}
+
+Vec Interpreter::log_bucket(std::span<Vec> operands, Active active) {
+  Vec in = spread(std::move(operands[0]), size_);
+  if (in.type.type != Type::float64) in = convert(std::move(in), Type::float64, active);
+  const RatioBoxes boxes({*operands[1].as<Int128>(), operands[1].type.scale});
+  Vec out = fresh(Type::float64);
+  for (std::int64_t i = 0; i < size_; ++i) out.values.as<double>()[i] = boxes.box_of(in.as<double>()[i]);
+  take_validity(out, in);
+  return out;
+}
 
 Vec Interpreter::date_part(const Operation& operation, Vec in) {
   in = spread(std::move(in), size_);

@@ -8,8 +8,8 @@
 #include "engine/device/row_set.hpp"
 #include "engine/operators/segments.hpp"
 
-// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline -> measure -> rank
-// -> gather.
+// The rows that the stages of operators hand on: filter -> group -> missing -> partition -> skyline -> measure -> pick
+// -> rank -> gather.
 namespace skyrank::exec {
 
 /// The table that the answer is taken from: the input, or what `group_by` made of it.

@@ -56,6 +56,11 @@ class Hash {
     add_text(item.name);
     add(item.expression);
   }
+  void add(const Pick& pick) {
+    add(pick.count);
+    add(static_cast<std::int64_t>(pick.by));
+    for (const double value : pick.reference) add(Value(value));
+  }
   void add(const Preference& preference) {
     add(static_cast<std::int64_t>(preference.kind));
     add(preference.expression);
@@ -100,6 +105,7 @@ std::string fingerprint_of(const Query& query) {
     hash.add(std::int64_t{rule});
   }
   hash.add(query.select());
+  if (query.pick()) hash.add(*query.pick());
   return hash.text();
 }
 

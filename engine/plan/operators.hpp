@@ -26,6 +26,7 @@ enum class OperatorKind : std::uint8_t {
   skyline,
   skyband,  ///< instead of a skyline
   measure,
+  pick,
   rank_keys,
   top_k,
   sort,
@@ -46,6 +47,7 @@ constexpr std::string_view name_of(OperatorKind kind) {
     case OperatorKind::skyline: return "skyline";
     case OperatorKind::skyband: return "skyband";
     case OperatorKind::measure: return "measure";
+    case OperatorKind::pick: return "pick";
     case OperatorKind::skyline_prefix:
     case OperatorKind::top_k: return "top-k";
     case OperatorKind::sort: return "sort";
@@ -87,6 +89,7 @@ struct Operators {
   std::optional<Operator> skyline_keys;
   std::vector<Operator> skyline;  ///< one for each step of the preference, or a skyband
   std::optional<Operator> measure;
+  std::optional<Operator> pick;  ///< chooses a few rows of the skyline
   std::optional<Operator> rank_keys;
   std::optional<Operator> order;  ///< a top-k, a sort or, without a ranking, a limit
   Operator gather;
@@ -106,6 +109,7 @@ struct Operators {
     for (const Operator& step : skyline) ops.push_back(&step);
     if (filter_last) add_if(filter);
     add_if(measure);
+    add_if(pick);
     add_if(rank_keys);
     add_if(order);
     ops.push_back(&gather);

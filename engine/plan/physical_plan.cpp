@@ -25,7 +25,7 @@ PhysicalPlan plan_at_high(const PhysicalPlan& plan) {
     if (*op) raise(**op);
   }
   for (Operator& step : ops.skyline) raise(step);
-  for (auto* op : {&ops.measure, &ops.rank_keys, &ops.order}) {
+  for (auto* op : {&ops.measure, &ops.pick, &ops.rank_keys, &ops.order}) {
     if (*op) raise(**op);
   }
   raise(ops.gather);

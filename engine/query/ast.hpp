@@ -53,6 +53,9 @@ enum class Op {
   floor,
   ceil,
   round,
+  // children: the value, and a literal: the size of boxes, or the ratio of one box to the next
+  bucket,
+  log_bucket,
   coalesce,
   // parts of dates and timestamps
   year,

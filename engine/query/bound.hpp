@@ -115,6 +115,7 @@ struct BoundQuery {
   std::optional<std::int64_t> skyband;  // of 2 or more, over a flat Pareto order; kAllRows for all
   bool distinct = false;
   std::vector<BoundMeasure> measures;  // that `ranking` and `outputs` name
+  std::optional<Pick> pick;  // but by coverage, of `low` and `high` terms of numbers and times alone (picked_terms)
   std::vector<BoundRankTerm> ranking;
   std::int64_t offset = 0;
   std::optional<std::int64_t> limit;
@@ -130,7 +131,14 @@ struct BoundQuery {
 
   /// Returns true if a measure is of all rows from which the preference chooses, so that none of them can be left out.
   bool measures_all_rows() const;
+  /// Returns true if the rows that others dominate count too, so that no part of the rows tells which are in the
+  /// answer.
+  bool counts_dominated_rows() const { return pick && pick->by == Pick::By::coverage; }
 };
+
+/// Returns the terms that `pick` weighs against each other: those of the preference or of its last part in `prior`,
+/// which decides between the rows of one level.
+std::vector<const BoundPreference*> picked_terms(const BoundPreference& preference);
 
 /// Returns true if a rule asks for a look at the rows: `best` and `worst` only say how keys order them.
 constexpr bool drops_or_refuses(Missing rule) { return rule == Missing::exclude || rule == Missing::error; }

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/duration.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
 #include "engine/text.hpp"
@@ -15,6 +17,10 @@ namespace {
 using Kind = Preference::Kind;
 
 constexpr std::size_t kMaxDimensions = 64;
+
+// Ratios of boxes: with less than the least, neighbours among boxes of float64 would be hard to tell apart.
+constexpr double kMinBoxRatio = 1e-6;
+constexpr double kMaxBoxRatio = 1e6;
 
 bool is_nan(const Value& value) {
   const auto* number = std::get_if<double>(&value);
@@ -117,6 +123,46 @@ void check_tree(const Preference& preference) {
   if (d > kMaxDimensions) {
     throw QueryError("'prefer' has " + std::to_string(d) + " dimensions; at most " + std::to_string(kMaxDimensions) +
                      " are supported");
+  }
+}
+
+std::optional<Decimal> ratio_of(const Value& size) {
+  const auto* text = std::get_if<std::string>(&size);
+  if (text == nullptr || !text->ends_with('%')) return std::nullopt;
+  std::optional<Decimal> percent = parse_decimal(std::string_view(*text).substr(0, text->size() - 1));
+  if (!percent) return std::nullopt;
+  percent = without_trailing_zeros(*percent);
+  if (percent->scale + 2 > kMaxDigits128) return std::nullopt;
+  return Decimal{percent->unscaled, percent->scale + 2};
+}
+
+void check_box_size(const Value& size, bool is_ratio, const Value& written) {
+  const auto* text = std::get_if<std::string>(&size);
+  const std::optional<double> number = double_of(size);
+  const bool sized = number && *number > 0 && std::isfinite(*number);
+  const auto refuse = [&](const std::string& needed) {
+    throw QueryError(needed + ", not " + (number && std::isnan(*number) ? "NaN" : spelled(written)));
+  };
+  if (is_ratio && !(sized && *number >= kMinBoxRatio && *number <= kMaxBoxRatio)) {
+    refuse("boxes of equal ratio need a ratio from 0.000001 to 1000000, which is 0.0001% to 100000000%");
+  }
+  if (!is_ratio && !sized && (text == nullptr || !parse_nanoseconds(*text))) {
+    refuse("the size of boxes is a number above 0, a ratio such as '10%' or a time such as '7d'");
+  }
+}
+
+void check_pick(const Pick& pick) {
+  if (pick.count < 1) throw QueryError("'pick' must be of at least 1 row, not " + std::to_string(pick.count));
+  const bool needs_reference = pick.by == Pick::By::hypervolume;
+  if (needs_reference && pick.reference.empty()) {
+    throw QueryError(
+        "'pick' by hypervolume needs a 'reference': a value of each term that is worse than those of the rows");
+  }
+  if (!needs_reference && !pick.reference.empty()) {
+    throw QueryError("'pick' by " + std::string(word_for(pick.by)) + " takes no 'reference', which is of hypervolume");
+  }
+  if (!std::ranges::all_of(pick.reference, [](double value) { return std::isfinite(value); })) {
+    throw QueryError("the 'reference' of 'pick' has finite numbers");
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,15 @@ void check_depth(const Preference& preference, int depth = 1);
 
 /// Checks a whole tree: every node, its depth, and that it has at most 64 dimensions.
 void check_tree(const Preference& preference);
+
+/// Returns the ratio that a text such as "10%" says; nothing for other values.
+std::optional<Decimal> ratio_of(const Value& size);
+
+/// Checks the size of the boxes of a term, or their ratio; QueryError, which shows it as `written`, for what is none.
+void check_box_size(const Value& size, bool is_ratio, const Value& written);
+
+/// Checks what a pick says without its query: its number of rows, and that a reference is there where it counts.
+void check_pick(const Pick& pick);
 
 /// Returns the preference that a list under `prefer` means: all count equally; one alone is itself.
 Preference combined(std::vector<Preference> preferences);

@@ -32,6 +32,10 @@ template <>
 struct EnumWords<Aggregate::Function> {
   static constexpr std::array<std::string_view, 5> kAll = {"count", "sum", "min", "max", "avg"};
 };
+template <>
+struct EnumWords<Pick::By> {
+  static constexpr std::array<std::string_view, 3> kAll = {"distance", "coverage", "hypervolume"};
+};
 
 template <>
 struct EnumWords<Preference::Kind> {

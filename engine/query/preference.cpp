@@ -1,13 +1,18 @@
 #include <skyrank/preference.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "engine/query/ast.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
+#include "engine/text.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -28,6 +33,22 @@ Preference composition(Kind kind, std::vector<Preference> terms) {
   result.children = std::move(terms);
   query::check_depth(result);
   return result;
+}
+
+Expression made(query::Op op, const std::vector<Expression>& operands, const Location& place) {
+  query::Node node;
+  node.op = op;
+  node.line = place.line;
+  node.column = place.column;
+  for (const Expression& operand : operands) {
+    node.children.push_back(std::make_shared<const query::Node>(query::root_of(operand)));
+  }
+  return query::make_expression(std::make_shared<const query::Node>(std::move(node)), place);
+}
+
+// The violation of rows that do not meet a condition; 0 of those that do.
+Expression violation_beside(const Expression& condition, const Expression& violation) {
+  return made(query::Op::case_when, {condition, Expression::literal(std::int64_t{0}), violation}, violation.location());
 }
 
 Preference checked(Preference preference) {
@@ -70,6 +91,27 @@ Preference inverse(Preference preference) {
   std::vector<Preference> only;
   only.push_back(std::move(preference));
   return composition(Kind::inverse, std::move(only));
+}
+
+Preference feasible(Expression condition, std::vector<Expression> violations, Preference preference) {
+  std::vector<Preference> terms;
+  for (Expression& violation : violations) terms.push_back(low(violation_beside(condition, violation)));
+  terms.insert(terms.begin(), where(std::move(condition)));
+  terms.push_back(std::move(preference));
+  return prior(std::move(terms));
+}
+
+Preference step(Preference term, Value size) {
+  if (term.kind != Kind::low && term.kind != Kind::high) {
+    throw QueryError("'step' is of 'low' and 'high', not of " + query::in_quotes(query::word_for(term.kind)));
+  }
+  query::check_node(term);
+  const auto ratio = query::ratio_of(size);
+  const Value normal = query::normalized(ratio ? Value(*ratio) : size);
+  query::check_box_size(normal, ratio.has_value(), size);
+  const std::vector<Expression> operands = {*term.expression, Expression::literal(normal)};
+  term.expression = made(ratio ? query::Op::log_bucket : query::Op::bucket, operands, term.expression->location());
+  return term;
 }
 
 Preference::~Preference() {

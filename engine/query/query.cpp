@@ -48,6 +48,8 @@ void check_parts(const Query& query) {
   require(query.prefer() || !query.at_least(), "'at_least' needs 'prefer'");
   require(query.prefer() || !query.skyband(), "'skyband' needs 'prefer'");
   require(query.prefer() || !query.distinct(), "'distinct' needs 'prefer'");
+  require(query.prefer() || !query.pick(), "'pick' needs 'prefer'");
+  if (query.pick()) query::check_pick(*query.pick());
   require(!query.group_by().empty() || query.aggregate().empty(), "'aggregate' needs 'group_by'");
 }
 
@@ -157,6 +159,11 @@ Query& Query::distinct(bool on) {
   return *this;
 }
 
+Query& Query::pick(std::optional<Pick> few) {
+  pick_ = std::move(few);
+  return *this;
+}
+
 Query& Query::rank_by(std::vector<RankTerm> terms) {
   require(!terms.empty(), "'rank_by' needs at least one term");
   rank_by_ = std::move(terms);
@@ -232,9 +239,10 @@ bool Query::operator==(const Query& other) const {
   return name_ == other.name_ && from_ == other.from_ && where_ == other.where_ && group_by_ == other.group_by_ &&
          aggregate_ == other.aggregate_ && partition_by_ == other.partition_by_ && prefer_ == other.prefer_ &&
          levels_ == other.levels_ && at_least_ == other.at_least_ && skyband_ == other.skyband_ &&
-         distinct_ == other.distinct_ && rank_by_ == other.rank_by_ && offset_ == other.offset_ &&
-         limit_ == other.limit_ && ties_ == other.ties_ && nan_ == other.nan_ && nulls_ == other.nulls_ &&
-         select_ == other.select_ && timeout_ == other.timeout_ && using_path_ == other.using_path_;
+         distinct_ == other.distinct_ && pick_ == other.pick_ && rank_by_ == other.rank_by_ &&
+         offset_ == other.offset_ && limit_ == other.limit_ && ties_ == other.ties_ && nan_ == other.nan_ &&
+         nulls_ == other.nulls_ && select_ == other.select_ && timeout_ == other.timeout_ &&
+         using_path_ == other.using_path_;
 }
 
 Aggregate count(std::string name) { return aggregate_of(Aggregate::Function::count, std::move(name), std::nullopt); }

@@ -21,6 +21,9 @@ bool is_cut_short(std::string_view text, const QueryError& error, const PlaceFun
   return ends_with_word || text.size() < 2 || is_blank(text[text.size() - 2]);
 }
 
+/// Returns true for the value of a term with a `step`, which no text has as a whole.
+bool is_boxed(const Node& root) { return (root.op == Op::bucket || root.op == Op::log_bucket) && root.written.empty(); }
+
 /// Names of columns, and expressions that are such names.
 class Names {
  public:
@@ -32,12 +35,21 @@ class Names {
 
   Expression of(const Expression& expression) {
     const Node& root = root_of(expression);
+    if (is_boxed(root)) return of_boxed(expression);
     if (root.op == Op::column || root.written.empty() || !names_.contains(root.written)) return expression;
     *changed_ = true;
     Node column = root_of(Expression::column(root.written));
     column.line = expression.location().line;
     column.column = expression.location().column;
     return make_expression(std::make_shared<const Node>(std::move(column)), expression.location());
+  }
+
+  /// The same of the value of a term with a `step`, which is a text of its own.
+  Expression of_boxed(const Expression& expression) {
+    Node root = root_of(expression);
+    const Expression value = of(make_expression(root.children[0], expression.location()));
+    root.children[0] = std::make_shared<const Node>(root_of(value));
+    return make_expression(std::make_shared<const Node>(std::move(root)), expression.location());
   }
 
   std::vector<GroupKey> of(std::vector<GroupKey> keys) {
@@ -68,7 +80,9 @@ class Names {
 };
 
 bool is_written(const Expression& expression) {
-  return root_of(expression).op != Op::column && !root_of(expression).written.empty();
+  const Node& root = root_of(expression);
+  const Node& value = is_boxed(root) ? *root.children[0] : root;
+  return value.op != Op::column && !value.written.empty();
 }
 
 /// Returns true if a text of the query may be a name.

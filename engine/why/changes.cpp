@@ -296,6 +296,7 @@ class Changes {
   /// Returns why nothing about ranked terms can be told; empty where it can.
   std::string unknown_of_query() const {
     const BoundQuery& query = question_.query;
+    if (query.pick) return "which rows are picked depends on all values";
     if (query.offset > 0) return "a better row may fall before the 'offset'";
     const bool several_levels = query.at_least || query.levels.value_or(1) > 1;
     if (several_levels && query.limit)

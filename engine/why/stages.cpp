@@ -159,6 +159,11 @@ void find_stage(const RowQuestion& question, WhyNot& why) {
   const std::vector<RowId> order = in_partition(answer_rows(question.context, uncut, question.table), beside);
   const auto found = std::ranges::find(order, question.row);
   if (found == order.end()) {
+    uncut.pick = std::nullopt;
+    if (query.pick && has(answer_rows(question.context, uncut, question.table), question.row)) {
+      why.stage = WhyStage::pick;
+      return;
+    }
     why.stage = WhyStage::dominated;
     if (!query.distinct) return;
     uncut.distinct = false;

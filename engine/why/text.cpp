@@ -34,6 +34,7 @@ std::string reason_text(const WhyNot& why) {
     case WhyStage::duplicate:
       return (why.equal_row ? row_text(*why.equal_row) : "an earlier row") +
              " is equal in everything that is preferred, and only the first of equal rows is kept";
+    case WhyStage::pick: return "other rows are picked";
     case WhyStage::offset:
       return "its place is " + std::to_string(why.place.value_or(0)) + ", which the offset leaves out";
     case WhyStage::limit: {
@@ -67,6 +68,7 @@ std::string to_string(WhyStage stage) {
     case WhyStage::missing: return "missing";
     case WhyStage::dominated: return "dominated";
     case WhyStage::duplicate: return "duplicate";
+    case WhyStage::pick: return "pick";
     case WhyStage::offset: return "offset";
     case WhyStage::limit: return "limit";
   }

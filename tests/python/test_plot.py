@@ -160,6 +160,12 @@ def test_queries():
     grouped = skyrank.plot.front(hotels, question=groups.prefer([low("cheapest"), high("best")]))
     assert sum(map(len, drawn(grouped).values())) == 2
 
+    band = skyrank.plot.front(hotels, question=Query().prefer([low("price"), high("rating")]).skyband(3))
+    counts = numpy.bincount(skyrank.query(hotels, Query().prefer([low("price"), high("rating")]).skyband(3)).levels)[1:]
+    assert labels(band)[: len(counts)] == [
+        f"level {level} ({count} {'row' if count == 1 else 'rows'})" for level, count in enumerate(counts, 1)
+    ]
+
     # A condition that comes first: levels are those of the rows that meet it, then of the others.
     ordered = Query().prefer(skyrank.prior([skyrank.where("city"), skyrank.pareto([low("price"), high("rating")])]))
     first = skyrank.plot.front(hotels, question=ordered)

@@ -167,3 +167,74 @@ def test_names_of_columns_of_arrays():
         skyrank.skyline(points, columns=["x"])
     with pytest.raises(skyrank.QueryError, match="there is no column 2"):
         skyrank.skyline(points, low=[2])
+
+
+def test_feasible_rows_come_first():
+    data = {"weight": [5, 12, 11, 9], "price": [9, 1, 2, 8]}
+    assert skyrank.skyline(data, low="price", feasible="weight <= 10").rows.tolist() == [3]
+    found = skyrank.skyline(data, low="price", feasible="weight <= 10", violation="weight - 10", levels=4)
+    assert found.levels.tolist() == [2, 4, 3, 1]
+    query = skyrank.Query().prefer(skyrank.feasible("weight <= 10", skyrank.low("price"), "weight - 10"))
+    assert skyrank.query(data, query).rows.tolist() == [3]
+    assert query == skyrank.Query.parse("SELECT * FROM data PREFERRING LOW price FEASIBLE weight <= 10 VIOLATION weight - 10")
+    assert skyrank.Query.parse(query.to_sql()) == query
+
+
+def test_violations_need_a_condition():
+    with pytest.raises(skyrank.QueryError, match="needs `feasible`"):
+        skyrank.skyline({"a": [1]}, low="a", violation="a")
+
+
+def test_steps_make_boxes():
+    data = {"Unit Price": [4, 6, 5], "x": [1.0, 1.04, 1.2], "day": numpy.array(["2026-01-01", "2026-01-08", "2026-01-02"], "M8[D]")}
+    assert skyrank.skyline(data, by=skyrank.high("Unit Price", step=5)).rows.tolist() == [1, 2]
+    assert skyrank.skyline(data, by=skyrank.low("x", step="10%")).rows.tolist() == [0, 1]
+    assert skyrank.skyline(data, by=skyrank.high("day", step="1w")).rows.tolist() == [1]
+    assert skyrank.low("x", step=0.5) == skyrank.low("bucket(x, 0.5)")
+
+
+@pytest.mark.parametrize("step", [0, -1, float("nan"), "ten", "0%", True])
+def test_steps_that_are_none(step):
+    with pytest.raises(skyrank.QueryError, match="boxes"):
+        skyrank.low("x", step=step)
+
+
+def test_a_few_rows_stand_for_a_front():
+    front = {"a": [0, 1, 5, 2, 8, 9], "b": [10, 9, 9, 7, 1, 0]}
+    query = skyrank.Query().prefer([skyrank.low("a"), skyrank.low("b")])
+    assert skyrank.query(front, query.pick(3)).rows.tolist() == [0, 3, 5]
+    assert skyrank.query(front, query.pick(1, by="coverage")).rows.tolist() == [1]
+    assert skyrank.query(front, query.pick(2, "hypervolume", [10, 10])).rows.tolist() == [3, 4]
+    assert skyrank.Query.parse(query.pick(2, "hypervolume", [10, 0.5]).to_sql()) == query.pick(2, "hypervolume", [10, 0.5])
+    assert query.pick(2) != query.pick(3) and query.pick(2).fingerprint != query.pick(3).fingerprint
+    assert skyrank.why(front, 1, query.pick(3)).stage == "pick"
+
+
+def test_picked_rows_keep_their_measures():
+    front = {"a": [0, 1, 5, 2, 8, 9], "b": [10, 9, 9, 7, 1, 0]}
+    query = skyrank.Query().prefer([skyrank.low("a"), skyrank.low("b")]).skyband("all").pick(3)
+    found = skyrank.query(front, query.select("row", "dominated_by()", "dominates()"))
+    assert found.rows.tolist() == [0, 2, 5]
+    assert found["dominated_by()"].tolist() == [0, 2, 0]
+    assert found["dominates()"].tolist() == [0, 0, 0]
+    assert skyrank.query(front, query.rank_by(skyrank.high("dominated_by()"))).rows.tolist() == [2, 0, 5]
+
+
+def test_picks_that_are_none():
+    query = skyrank.Query().prefer(skyrank.low("a"))
+    with pytest.raises(skyrank.QueryError, match="no measure of a pick is called 'size'"):
+        query.pick(1, by="size")
+    with pytest.raises(skyrank.QueryError, match="at least 1 row"):
+        query.pick(0).validate()
+    with pytest.raises(skyrank.QueryError, match="needs a 'reference'"):
+        query.pick(1, "hypervolume").validate()
+
+
+def test_weights_of_terms():
+    data = {"a": [0, 1, 2, 3, 5, 9, 4], "b": [9, 6, 4, 3, 2, 0, 4]}
+    terms = [skyrank.low("a"), skyrank.low("b")]
+    query = skyrank.Query().prefer(skyrank.weighted(terms, ["a >= b", "a <= 3 * b"]))
+    assert skyrank.query(data, query).rows.tolist() == [1, 2]
+    assert query == skyrank.Query.parse("SELECT * FROM data SKYLINE OF a, b WEIGHTED BY a >= b, a <= 3 * b")
+    with pytest.raises(skyrank.QueryError, match="no weights"):
+        skyrank.weighted(terms, "a >= 2")

@@ -49,6 +49,32 @@ TEST(Errors, SixtyFiveDimensions) {
   expect_refused<QueryError>(from().prefer(std::vector<Preference>(65, low("price"))), "64");
 }
 
+TEST(Errors, StepsThatAreNone) {
+  for (const Value& size :
+       {Value(std::int64_t{0}), Value(std::int64_t{-5}), Value(kNaN), Value(kInfinity), Value(Null{}), Value(true),
+        Value(std::string("ten")), Value(std::string("7")), Value(std::string("-7d")), Value(std::string("0s")),
+        Value(std::string("1e9d")), Value(std::string("0.1ns"))}) {
+    EXPECT_THROW(step(low("price"), size), QueryError) << to_string(size);
+  }
+  for (const char* ratio : {"0%", "-10%", "0.00001%", "1e9%", "%"}) {
+    EXPECT_THROW(step(low("price"), std::string(ratio)), QueryError) << ratio;
+  }
+  EXPECT_THROW(step(around("price", std::int64_t{3}), std::int64_t{5}), QueryError);
+  EXPECT_THROW(step(pareto({low("price")}), std::int64_t{5}), QueryError);
+}
+
+TEST(Errors, StepsThatDoNotSuitATerm) {
+  const auto refused = [](const char* column, Value size, const std::string& words) {
+    expect_refused<BindError>(from().prefer(step(low(column), std::move(size))), words);
+  };
+  refused("city", std::int64_t{5}, "boxes are of numbers, dates and timestamps, not of city (string)");
+  refused("city", std::string("10%"), "'log_bucket' needs a number, got string");
+  refused("price", 0.5, "a size of at least 1; every value has a box of its own there, not 0.5");
+  refused("price", std::string("7d"), "need a number, not '7d'");
+  expect_refused<BindError>(from().rank_by({low("bucket(price, price)")}), "'bucket' needs a number as it stands");
+  expect_refused<BindError>(from().rank_by({low("bucket(price, -1)")}), "is a number above 0");
+}
+
 TEST(Errors, AnUnknownAlgorithm) {
   const ForcedPath path{.algorithms = {"bubble-sort"}, .device = DeviceChoice::automatic, .parameters = {}};
   expect_refused<BindError>(from().rank_by({low("price")}).using_path(path), "bubble-sort");

@@ -122,7 +122,7 @@ TEST(Measures, RankTheRows) {
 }
 
 /// A front of four rows, a row behind it, and a duplicate of the third row.
-Table front() { return Table({ints("a", {0, 1, 4, 6, 6, 4}), floats("b", {8, 4, 2, 0, 9, 2})}); }
+Table front_and_more() { return Table({ints("a", {0, 1, 4, 6, 6, 4}), floats("b", {8, 4, 2, 0, 9, 2})}); }
 
 TEST(Measures, Crowding) {
   // By a: 0, 1, 4, 4, 6; by b: 0, 2, 2, 4, 8. Equal values follow each other in the order of rows.
@@ -130,16 +130,17 @@ TEST(Measures, Crowding) {
   const double second = 4.0 / 6 + 6.0 / 8;
   const double third = 3.0 / 6 + 2.0 / 8;
   const double sixth = 2.0 / 6 + 2.0 / 8;
-  expect_values(query, front(), {{kInfinity, second, third, kInfinity, sixth}});
-  expect_values(Query(query).distinct(true), front(), {{kInfinity, 4.0 / 6 + 6.0 / 8, 5.0 / 6 + 4.0 / 8, kInfinity}});
-  expect_values(Query(query).skyband(kAllRows), front(), {{kInfinity, second, third, kInfinity, 0.0, sixth}});
-  expect_values(skyline_of(pareto({low("a"), low("a")})).select({"crowding()"}), front(), {{0.0}});
+  expect_values(query, front_and_more(), {{kInfinity, second, third, kInfinity, sixth}});
+  expect_values(Query(query).distinct(true), front_and_more(),
+                {{kInfinity, 4.0 / 6 + 6.0 / 8, 5.0 / 6 + 4.0 / 8, kInfinity}});
+  expect_values(Query(query).skyband(kAllRows), front_and_more(), {{kInfinity, second, third, kInfinity, 0.0, sixth}});
+  expect_values(skyline_of(pareto({low("a"), low("a")})).select({"crowding()"}), front_and_more(), {{0.0}});
 }
 
 TEST(Measures, CrowdingIsThatOfTheArrayFunction) {
   const std::vector<double> points = {0, 8, 1, 4, 4, 2, 6, 0, 6, 9, 4, 2};
   const std::vector<double> expected = crowding_distances({points.data(), Type::float64, 6, 2, 16, 8});
-  const Result result = Engine().run(skyline_of(low_both()).skyband(kAllRows).select({"crowding()"}), front());
+  const Result result = Engine().run(skyline_of(low_both()).skyband(kAllRows).select({"crowding()"}), front_and_more());
   for (std::int64_t i = 0; i < 6; ++i)
     EXPECT_EQ(result.table.column(0).value(i), Value(expected[static_cast<std::size_t>(i)]));
 }
@@ -149,26 +150,26 @@ TEST(Measures, TheSurvivalOfNsga2IsOneQuery) {
   for (std::int64_t count = 1; count <= 6; ++count) {
     const Query query =
         skyline_of(low_both()).at_least(count).rank_by({low("level()"), high("crowding()")}).limit(count);
-    expect_rows(query, front(), nsga2_survivors({points.data(), Type::float64, 6, 2, 16, 8}, count));
+    expect_rows(query, front_and_more(), nsga2_survivors({points.data(), Type::float64, 6, 2, 16, 8}, count));
   }
 }
 
 TEST(Measures, Contribution) {
   const Query query = skyline_of(low_both()).select({"contribution(7, 9)"});
   // (1 - 0) x (9 - 8), (4 - 1) x (8 - 4), twice the same row, (7 - 6) x (2 - 0)
-  expect_values(query, front(), {{1.0, 12.0, 0.0, 2.0, 0.0}});
-  expect_values(Query(query).distinct(true), front(), {{1.0, 12.0, 4.0, 2.0}});
-  expect_values(skyline_of(low_both()).select({"contribution(6, 8)"}), front(), {{0.0, 12.0, 0.0, 0.0, 0.0}});
+  expect_values(query, front_and_more(), {{1.0, 12.0, 0.0, 2.0, 0.0}});
+  expect_values(Query(query).distinct(true), front_and_more(), {{1.0, 12.0, 4.0, 2.0}});
+  expect_values(skyline_of(low_both()).select({"contribution(6, 8)"}), front_and_more(), {{0.0, 12.0, 0.0, 0.0, 0.0}});
   const Table highest({ints("a", {3, 1}), ints("b", {1, 3})});
   expect_values(skyline_of(pareto({high("a"), high("b")})).select({"contribution(0, 0)"}), highest, {{2.0, 2.0}});
 }
 
 TEST(Measures, Compromise) {
   const Query query = skyline_of(low_both()).distinct(true);
-  expect_values(Query(query).select({"compromise()"}), front(), {{1.0, 0.5, 4.0 / 6, 1.0}});
-  expect_values(Query(query).select({"compromise(1, 0)"}), front(), {{0.0, 1.0 / 6, 4.0 / 6, 1.0}});
-  expect_values(Query(query).select({"compromise(0.5, 1)"}), front(), {{1.0, 0.5, 2.0 / 6, 0.5}});
-  expect_rows(Query(query).rank_by({low("compromise()")}).limit(1), front(), {1});
+  expect_values(Query(query).select({"compromise()"}), front_and_more(), {{1.0, 0.5, 4.0 / 6, 1.0}});
+  expect_values(Query(query).select({"compromise(1, 0)"}), front_and_more(), {{0.0, 1.0 / 6, 4.0 / 6, 1.0}});
+  expect_values(Query(query).select({"compromise(0.5, 1)"}), front_and_more(), {{1.0, 0.5, 2.0 / 6, 0.5}});
+  expect_rows(Query(query).rank_by({low("compromise()")}).limit(1), front_and_more(), {1});
   const Table highest({ints("a", {3, 1, 2}), ints("b", {1, 3, 2})});
   expect_values(skyline_of(pareto({high("a"), high("b")})).select({"compromise()"}), highest, {{1.0, 1.0, 0.5}});
 }
@@ -234,6 +235,60 @@ TEST(Measures, NeedAFlatPreference) {
   expect_rows(skyline_of(inverse(low_both())).skyband(3), stairs(), {2, 3, 4, 5});
 }
 
+TEST(Measures, CountBehindAConditionOfOneTermAlone) {
+  const Preference one = feasible("a > 1", {"b"}, low("a"));
+  const Query query = skyline_of(one).skyband(kAllRows).select({"dominated_by()", "dominates()"});
+  expect_values(query, stairs(), {numbers({4, 0, 5, 1, 2, 2}), numbers({1, 5, 0, 4, 2, 2})});
+  expect_rows(skyline_of(one).skyband(2), stairs(), {1, 3});
+  const Preference several = feasible("a > 1", {"b"}, low_both());
+  expect_refused<BindError>(skyline_of(several).skyband(2), stairs(), {"'skyband'", "'feasible'"});
+  expect_refused<BindError>(skyline_of(several).select({"dominates()"}), stairs(), {"'dominates()'", "'feasible'"});
+  expect_refused<BindError>(skyline_of(one).rank_by({high("crowding()")}), stairs(),
+                            {"'low' and 'high' terms of numbers", "'feasible'"});
+}
+
+TEST(Measures, AreOfTheNumbersOfBoxes) {
+  const Table table({ints("a", {0, 10, 29, 5}), ints("b", {29, 10, 0, 29})});
+  const Query query = skyline_of(pareto({step(low("a"), std::int64_t{10}), low("b")}))
+                          .select({"row", "dominated_by()", "crowding()", "compromise()", "contribution(3, 30)"});
+  // Rows 0 and 3 are in one box, and so no row has a volume alone that the other has too.
+  expect_values(query, table,
+                {numbers({0, 1, 2, 3}),
+                 numbers({0, 0, 0, 0}),
+                 {kInfinity, 1.0 + 29.0 / 29, kInfinity, kInfinity},
+                 {1.0, 0.5, 1.0, 1.0},
+                 {0.0, 19.0, 10.0, 0.0}});
+}
+
+TEST(Measures, AreOfTheSumsOfWeights) {
+  const Table table({ints("a", {1, 2, 4, 9}), ints("b", {8, 5, 4, 3})});
+  // The corners are b alone and both alike: the terms are b and a + b.
+  const Preference weighed = weighted({low("a"), low("b")}, {"b >= a"});
+  const Query query = skyline_of(weighed).skyband(kAllRows).select({"dominated_by()", "dominates()", "compromise()"});
+  expect_values(query, table, {numbers({2, 0, 0, 0}), numbers({0, 1, 1, 0}), {0.0, 1.0, 0.5, 1.0}});
+  expect_refused<BindError>(skyline_of(weighed).select({"contribution(1)"}), table, {"2 terms"});
+}
+
+TEST(Measures, ComeBeforeThePick) {
+  for (const Pick& pick :
+       {Pick{2, Pick::By::distance, {}}, Pick{2, Pick::By::coverage, {}}, Pick{2, Pick::By::hypervolume, {9, 9}}}) {
+    const Query query =
+        skyline_of(low_both()).levels(2).pick(pick).select({"row", "level()", "dominated_by()", "dominates()"});
+    expect_reference(query, stairs());
+    expect_reference(Query(query).partition_by({"s"}).rank_by({high("dominates()"), low("level()")}), stairs());
+    expect_reference(
+        skyline_of(low_both()).skyband(3).pick(pick).rank_by({high("crowding()")}).select({"row", "crowding()"}),
+        stairs());
+  }
+  const Query far = skyline_of(low_both()).skyband(kAllRows).pick(Pick{2, Pick::By::distance, {}});
+  expect_values(Query(far).select({"row", "level", "dominated_by()", "dominates()"}), stairs(),
+                {numbers({0, 4}), numbers({1, 3}), numbers({0, 4}), numbers({4, 0})});
+  const Result result = Engine().run(Query(far).select({"dominates()"}), stairs());
+  EXPECT_EQ(result.plan.children.front().op, "pick");
+  EXPECT_EQ(result.plan.children.front().children.front().op, "measure");
+  EXPECT_EQ(result.plan.children.front().children.front().measured_rows, 6);
+}
+
 TEST(Measures, NeedAPreferenceAndStandAlone) {
   expect_refused<BindError>(from().rank_by({high("dominates()")}), stairs(), {"'dominates()' needs 'prefer'"});
   expect_refused<BindError>(skyline_of(low_both()).rank_by({high("dominates() + 1")}), stairs(),
@@ -284,7 +339,10 @@ TEST(Measures, OfPartsAndOfSourcesAreThoseOfTheWhole) {
        {counted, Query(counted).skyband(3), Query(counted).skyband(kAllRows).rank_by({high("dominates()")}).limit(4),
         Query(counted).levels(2).rank_by({low("level()"), high("crowding()")}).distinct(true),
         skyline_of(low_both()).skyband(2), skyline_of(low_both()).skyband(2).partition_by({"s"}),
-        skyline_of(low_both()).skyband(3).rank_by({high("level()")}).nulls(Missing::exclude)}) {
+        skyline_of(low_both()).skyband(3).rank_by({high("level()")}).nulls(Missing::exclude),
+        Query(counted).skyband(3).pick(Pick{2, Pick::By::distance, {}}),
+        skyline_of(low_both()).skyband(3).pick(Pick{2, Pick::By::hypervolume, {5, 5}}).rank_by({high("level()")}),
+        skyline_of(low_both()).skyband(2).pick(Pick{2, Pick::By::coverage, {}}).partition_by({"s"})}) {
     const Result whole = engine.run(query, table);
     expect_equal(engine.run(query, *source), whole);
     expect_equal(engine.merge(query, {engine.partial(query, rows_of(table, 0, 1), 0),

@@ -37,7 +37,8 @@ struct Meaning {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, bool large) : random_(seed), names_(seed), measures_(seed), large_(large) {}
+  Generator(std::uint64_t seed, bool large)
+      : random_(seed), names_(seed), measures_(seed), words_(seed + 1), large_(large) {}
 
   RandomCase make() {
     make_table();
@@ -66,6 +67,7 @@ class Generator {
     if (chance(30)) query.offset(below(10));
     query.ties(one_of<Ties>({Ties::first, Ties::last, Ties::all}));
     if (chance(40)) query.nan(one_of<Missing>({Missing::exclude, Missing::best}));
+    if (picks_ && query.nan() == Missing::best) query.nan(Missing::worst);
     if (chance(40)) query.nulls(one_of<Missing>({Missing::exclude, Missing::best}));
     if (chance(30)) add_selection();
     if (prefer && measure_below(100) < 30) add_measures();
@@ -379,7 +381,14 @@ class Generator {
 
   void add_preference() {
     Query& query = made_.query;
-    query.prefer(preference(3));
+    Preference whole = preference(3);
+    apart([&] {
+      if (chance(20)) whole = behind_condition(std::move(whole));
+    });
+    query.prefer(std::move(whole));
+    apart([&] {
+      if (chance(15)) add_pick();
+    });
     if (chance(20)) query.distinct(true);
     if (chance(20)) {
       query.levels(1 + below(4));
@@ -388,17 +397,26 @@ class Generator {
     }
   }
 
-  /// Replaces the preference by a flat one, and adds a skyband and functions of rows.
+  /// Replaces the preference by a flat one, and adds a skyband and functions of rows, some beside a pick.
   void add_measures() {
     Query& query = made_.query;
     std::vector<Preference> terms;
     std::vector<std::string> calls = {"level()", "dominated_by()", "dominates()"};
+    Pick pick{1 + static_cast<std::int64_t>(measure_below(9)), Pick::By::coverage, {}};
     if (measure_below(2) == 0) {
       for (std::uint64_t i = 1 + measure_below(4); i > 0; --i) terms.push_back(term());
+      apart([&] {
+        if (terms.size() == 1 && chance(40)) terms.front() = behind_condition(std::move(terms.front()));
+      });
     } else {
-      add_number_terms(terms, calls);
+      add_number_terms(terms, calls, pick);
     }
     query.prefer(terms.size() == 1 ? terms.front() : pareto(std::move(terms)));
+    query.pick(std::nullopt);
+    if (measure_below(100) < 40) {
+      query.pick(pick);
+      if (pick.by != Pick::By::coverage && query.nan() == Missing::best) query.nan(Missing::worst);
+    }
     if (measure_below(100) < 60) {
       query.levels(std::nullopt).at_least(std::nullopt);
       query.skyband(measure_below(100) < 30 ? kAllRows : 1 + static_cast<std::int64_t>(measure_below(6)));
@@ -415,8 +433,8 @@ class Generator {
     query.select(std::move(items));
   }
 
-  /// Adds `low` and `high` terms of numbers, and the functions of rows that need such.
-  void add_number_terms(std::vector<Preference>& terms, std::vector<std::string>& calls) {
+  /// Adds `low` and `high` terms of numbers, and the functions of rows and the measure of a pick that need such.
+  void add_number_terms(std::vector<Preference>& terms, std::vector<std::string>& calls, Pick& pick) {
     const bool small = measure_below(2) == 0;  // for volumes that no order of operations rounds
     const auto numbers = fields_of([&](const Field& field) {
       return small ? field.small && is_integer(field.type.type)
@@ -426,15 +444,25 @@ class Generator {
     std::string reference;
     std::string weights;
     for (std::uint64_t i = 1 + measure_below(3); i > 0; --i) {
-      const Expression value = Expression::column(numbers[measure_below(numbers.size())].name);
+      const Field& field = numbers[measure_below(numbers.size())];
+      const Expression value = Expression::column(field.name);
       const bool high = measure_below(2) == 0;
-      terms.push_back(measure_below(5) == 0 ? inverse(high ? low(value) : skyrank::high(value))
-                                            : (high ? skyrank::high(value) : low(value)));
+      const bool inverts = measure_below(5) == 0;
+      terms.push_back(high == inverts ? low(value) : skyrank::high(value));
+      apart([&] {
+        if (chance(25)) terms.back() = in_boxes(std::move(terms.back()), field);
+      });
+      if (inverts) terms.back() = inverse(std::move(terms.back()));
+      if (small) pick.reference.push_back(static_cast<double>(measure_below(9)) - (high ? 4 : 0));
       reference += (reference.empty() ? "" : ", ") + std::to_string(high ? -1 : 4);
       weights += (weights.empty() ? "" : ", ") + std::string(measure_below(2) == 0 ? "1" : "0.25");
     }
     calls.insert(calls.end(), {"crowding()", "compromise()", "compromise(" + weights + ")"});
     if (small) calls.push_back("contribution(" + reference + ")");
+    const std::uint64_t by = measure_below(small ? 3 : 2);
+    if (by == 1) pick.by = Pick::By::distance;
+    if (by == 2) pick.by = Pick::By::hypervolume;
+    if (by != 2) pick.reference.clear();
   }
 
   Preference preference(int depth) {
@@ -462,7 +490,78 @@ class Generator {
     if (chance(20) && is_integer(field.type.type))
       return in(expression, {{std::int64_t{1}}, {std::int64_t{0}, std::int64_t{3}}});
     const Expression value = chance(20) ? key() : expression;
-    return chance(50) ? low(value) : high(value);
+    Preference found = chance(50) ? low(value) : high(value);
+    apart([&] {
+      if (value == expression && chance(25)) found = in_boxes(std::move(found), field);
+    });
+    return found;
+  }
+
+  /// Draws from numbers of its own, so that all else stays as it is.
+  template <class Draw>
+  void apart(const Draw& draw) {
+    std::swap(random_, words_);
+    draw();
+    std::swap(random_, words_);
+  }
+
+  Preference behind_condition(Preference preference) {
+    const Meaning met = condition(1);
+    std::vector<Expression> violations;
+    for (const Field& field : fields_of([](const Field& f) { return f.small && is_integer(f.type.type); })) {
+      if (!chance(40)) continue;
+      const std::string name = field.name;
+      violations.push_back(Expression(name + " % 4"));
+      known({"case when " + met.text + " then 0 else " + name + " % 4 end", [met, name](const Row& row) -> Value {
+               if (met.formula(row) == Value(true)) return std::int64_t{0};
+               const Value value = row(name);
+               return is_null(value) ? value : Value(std::get<std::int64_t>(value) % 4);
+             }});
+    }
+    return feasible(known(met), std::move(violations), std::move(preference));
+  }
+
+  /// A pick among the rows of a flat preference, whose values are small where volumes are to have no rounding.
+  void add_pick() {
+    const auto by = one_of<Pick::By>({Pick::By::distance, Pick::By::coverage, Pick::By::hypervolume});
+    const bool exact = by == Pick::By::hypervolume;
+    const auto fields = fields_of([&](const Field& field) {
+      return exact ? field.small && is_integer(field.type.type)
+                   : is_numeric(field.type.type) || is_temporal(field.type.type);
+    });
+    if (fields.empty()) return;
+    std::vector<Preference> terms;
+    std::vector<double> reference;
+    for (std::int64_t i = 1 + below(3); i > 0; --i) {
+      const Expression column = Expression::column(one_of(fields).name);
+      terms.push_back(chance(50) ? low(column) : inverse(high(column)));
+      if (chance(50)) terms.back() = inverse(terms.back());
+      if (exact) reference.push_back(static_cast<double>(below(9)));
+    }
+    Preference whole = chance(20) ? terms.front() : pareto(terms);
+    if (whole.kind != Preference::Kind::pareto && exact) reference.resize(1);
+    if (chance(20)) whole = behind_condition(std::move(whole));
+    made_.query.prefer(std::move(whole)).pick(Pick{1 + below(6), by, std::move(reference)});
+    picks_ = by != Pick::By::coverage;
+  }
+
+  Preference in_boxes(Preference term, const Field& field) {
+    const std::string name = field.name;
+    const bool ratio = is_numeric(field.type.type) && chance(30);
+    const Value size = ratio                                ? Value(std::string(chance(50) ? "50%" : "1000%"))
+                       : field.type.type == Type::timestamp ? Value(std::string(one_of<std::string>({"2s", "1min"})))
+                       : field.type.type == Type::date      ? Value(1 + below(9))
+                       : !is_numeric(field.type.type)       ? Value(Null{})
+                       : chance(50) || is_integer(field.type.type) ? Value(1 + below(5))
+                                                                   : Value(0.25 * static_cast<double>(1 + below(9)));
+    if (is_null(size)) return term;
+    Preference boxed = step(std::move(term), size);
+    const double times = ratio ? (size == Value(std::string("50%")) ? 1.5 : 11) : 0;
+    const TimeUnit unit = field.type.unit;
+    made_.formulas[boxed.expression->text()] = [=](const Row& row) {
+      return ratio ? reference::ratio_box(row(name), times) : reference::box(row(name), size, unit);
+    };
+    return boxed;
   }
 
   void add_selection() {
@@ -488,8 +587,10 @@ class Generator {
   std::mt19937_64 random_;
   std::mt19937_64 names_;     // of keys: cases stay as they are without names
   std::mt19937_64 measures_;  // and without functions of rows
+  std::mt19937_64 words_;     // and without boxes and conditions to meet
   bool large_;
   int null_percent_ = 0;
+  bool picks_ = false;         // the values of terms count, which `nan: best` would make two of
   std::vector<Field> fields_;  // of the input, then of the groups
   std::vector<Aggregate> aggregates_;
   RandomCase made_;

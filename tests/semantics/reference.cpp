@@ -560,6 +560,155 @@ std::vector<Candidate> preferred(const Query& query, const Values& evaluate, std
   return kept;
 }
 
+/// The `low` and `high` terms that `pick` weighs: those of the last part of `prior`.
+void add_picked_terms(const Preference& preference, bool inverted, std::vector<Preference>& terms) {
+  if (preference.kind == Preference::Kind::prior) return add_picked_terms(preference.children.back(), inverted, terms);
+  if (preference.is_term()) {
+    const bool high = (preference.kind == Preference::Kind::high) != inverted;
+    terms.push_back(high ? skyrank::high(*preference.expression) : skyrank::low(*preference.expression));
+  }
+  const bool flips = preference.kind == Preference::Kind::inverse;
+  for (const Preference& child : preference.children) add_picked_terms(child, inverted != flips, terms);
+}
+
+double as_float(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? 1 : 0;
+  if (const auto* decimal = std::get_if<Decimal>(&value)) {
+    return static_cast<double>(static_cast<long double>(decimal->unscaled) / std::pow(10.0L, decimal->scale));
+  }
+  return static_cast<double>(*as_integer(value));
+}
+
+/// A row as a point whose coordinates are better the less they are.
+using Point = std::vector<double>;
+
+Point point_of(const Query& query, const Values& evaluate, RowId row) {
+  std::vector<Preference> terms;
+  add_picked_terms(*query.prefer(), false, terms);
+  Point point;
+  for (const Preference& term : terms) {
+    const Value& value = evaluate(*term.expression, row);
+    if (is_null(value)) {
+      point.push_back(query.nulls() == Missing::best ? -INFINITY : INFINITY);
+    } else if (is_nan(value)) {
+      point.push_back(INFINITY);
+    } else {
+      point.push_back(term.kind == Preference::Kind::high ? -as_float(value) : as_float(value));
+    }
+  }
+  return point;
+}
+
+/// The volume of what points dominate up to another, cell by cell of the grid through all of them.
+double volume(const std::vector<Point>& points, const Point& reference, std::size_t dim = 0) {
+  if (dim == reference.size()) return points.empty() ? 0 : 1;
+  std::vector<double> cuts;
+  for (const Point& point : points) {
+    if (point[dim] < reference[dim]) cuts.push_back(point[dim]);
+  }
+  std::ranges::sort(cuts);
+  cuts.push_back(reference[dim]);
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    std::vector<Point> there;
+    std::ranges::copy_if(points, std::back_inserter(there), [&](const Point& point) { return point[dim] <= cuts[i]; });
+    if (cuts[i] < cuts[i + 1]) sum += (cuts[i + 1] - cuts[i]) * volume(there, reference, dim + 1);
+  }
+  return sum;
+}
+
+/// Places between the best and the worst finite value of each coordinate.
+void scale(std::vector<Point>& points) {
+  for (std::size_t dim = 0; dim < points.front().size(); ++dim) {
+    double best = INFINITY;
+    double worst = -INFINITY;
+    for (const Point& point : points) {
+      if (!std::isfinite(point[dim])) continue;
+      best = std::min(best, point[dim]);
+      worst = std::max(worst, point[dim]);
+    }
+    for (Point& point : points) {
+      double& value = point[dim];
+      value = !std::isfinite(value) ? (value < 0 ? 0 : 1) : worst > best ? (value - best) / (worst - best) : 0;
+    }
+  }
+}
+
+/// A few of the rows `kept`, which a preference keeps of `all`: always the first of those with most gain.
+std::vector<Candidate> picked(const Query& query, const Values& evaluate, const std::vector<Candidate>& all,
+                              const std::vector<Candidate>& kept) {
+  if (!query.pick() || kept.empty()) return kept;
+  const Pick& pick = *query.pick();
+  const Order order(evaluate, {query.nan(), query.nulls()});
+  const auto dominates = [&](const Candidate& a, const Candidate& b) {
+    return order.compare(*query.prefer(), a.id, b.id) == Outcome::better;
+  };
+  std::vector<Point> points;
+  if (pick.by != Pick::By::coverage) {
+    for (const Candidate& row : kept) points.push_back(point_of(query, evaluate, row.id));
+  }
+  std::vector<std::size_t> chosen;
+  const auto is_chosen = [&](std::size_t i) { return std::ranges::find(chosen, i) != chosen.end(); };
+  if (pick.by == Pick::By::distance) {
+    chosen.push_back(static_cast<std::size_t>(
+        std::ranges::min_element(points, {}, [](const Point& point) { return point[0]; }) - points.begin()));
+    scale(points);
+  }
+  Point reference;
+  for (std::size_t i = 0; i < pick.reference.size(); ++i) {
+    std::vector<Preference> terms;
+    add_picked_terms(*query.prefer(), false, terms);
+    reference.push_back(terms[i].kind == Preference::Kind::high ? -pick.reference[i] : pick.reference[i]);
+  }
+  const auto gain = [&](std::size_t i) -> double {
+    double least = INFINITY;
+    std::vector<Point> volumes;
+    switch (pick.by) {
+      case Pick::By::distance:
+        for (const std::size_t other : chosen) {
+          double sum = 0;
+          for (std::size_t dim = 0; dim < points[i].size(); ++dim) {
+            sum += (points[i][dim] - points[other][dim]) * (points[i][dim] - points[other][dim]);
+          }
+          least = std::min(least, sum);
+        }
+        return least;
+      case Pick::By::coverage:
+        return static_cast<double>(std::ranges::count_if(all, [&](const Candidate& row) {
+          return dominates(kept[i], row) &&
+                 std::ranges::none_of(chosen, [&](std::size_t other) { return dominates(kept[other], row); });
+        }));
+      case Pick::By::hypervolume: break;
+    }
+    const auto has_volume = [&](std::size_t place) {
+      return std::ranges::all_of(points[place], [](double value) { return std::isfinite(value); });
+    };
+    for (const std::size_t other : chosen) {
+      if (has_volume(other)) volumes.push_back(points[other]);
+    }
+    const double before = volume(volumes, reference);
+    if (has_volume(i)) volumes.push_back(points[i]);
+    return volume(volumes, reference) - before;
+  };
+  while (std::ssize(chosen) < pick.count && chosen.size() < kept.size()) {
+    double most = -1;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const double found = is_chosen(i) ? -1 : gain(i);
+      if (found > most) {
+        most = found;
+        next = i;
+      }
+    }
+    chosen.push_back(next);
+  }
+  std::ranges::sort(chosen);
+  std::vector<Candidate> rows;
+  for (const std::size_t i : chosen) rows.push_back(kept[i]);
+  return rows;
+}
+
 /// Offset, limit and ties of rows that are in order.
 std::vector<Candidate> window(const Query& query, const Values& evaluate, std::vector<Candidate> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
@@ -752,7 +901,7 @@ Answer answer_candidates(const Query& query, const Values& evaluate, std::vector
   std::erase_if(rows, [&](const Candidate& row) { return excluded(query, evaluate, row.id); });
   Answer result;
   for (const std::vector<Candidate>& partition : partitions(query.partition_by(), evaluate, rows)) {
-    std::vector<Candidate> kept = preferred(query, evaluate, partition);
+    std::vector<Candidate> kept = picked(query, evaluate, partition, preferred(query, evaluate, partition));
     std::stable_sort(kept.begin(), kept.end(),
                      [&](const Candidate& a, const Candidate& b) { return rank(query, evaluate, a.id, b.id) < 0; });
     for (const Candidate& row : window(query, evaluate, std::move(kept))) {
@@ -801,6 +950,43 @@ int compare(const Value& a, const Value& b) {
   if (const auto* number = std::get_if<double>(&a)) return three_way(*number, std::get<double>(b));
   if (const auto* truth = std::get_if<bool>(&a)) return three_way(*truth, std::get<bool>(b));
   return three_way(std::get<std::string>(a), std::get<std::string>(b));
+}
+
+Value box(const Value& value, const Value& size, TimeUnit unit) {
+  if (is_null(value) || is_nan(value)) return value;
+  if (const auto* number = std::get_if<double>(&value)) {
+    const auto* whole = std::get_if<std::int64_t>(&size);
+    return std::floor(*number / (whole != nullptr ? static_cast<double>(*whole) : std::get<double>(size)));
+  }
+  Wide width = 0;
+  if (const auto* text = std::get_if<std::string>(&size)) {
+    const std::int64_t ticks[] = {1, 1'000, 1'000'000, 1'000'000'000};
+    width = scaled(Wide{*text == "2s" ? 2 : 60} * ticks[static_cast<int>(unit)], 0);
+  } else {
+    const auto* number = std::get_if<double>(&size);
+    width = number != nullptr ? static_cast<Wide>(*number * 10'000) : *as_exact(size);
+  }
+  const Wide scaled_value = *as_exact(value);
+  Wide quotient = scaled_value / width;
+  while (quotient * width > scaled_value) --quotient;
+  return std::holds_alternative<Decimal>(value) ? Value(Decimal{quotient, 0}) : value_of(quotient);
+}
+
+Value ratio_box(const Value& value, double times) {
+  if (is_null(value) || is_nan(value)) return value;
+  long double number = 0;
+  if (const auto* real = std::get_if<double>(&value)) number = *real;
+  if (const auto* decimal = std::get_if<Decimal>(&value)) {
+    number = static_cast<double>(static_cast<long double>(decimal->unscaled) / std::pow(10.0L, decimal->scale));
+  }
+  if (const std::optional<Wide> whole = as_integer(value)) number = static_cast<double>(*whole);
+  if (number < 0) return std::numeric_limits<double>::quiet_NaN();
+  if (number == 0 || std::isinf(number)) return static_cast<double>(number == 0 ? -INFINITY : INFINITY);
+  double box = 0;
+  long double boundary = 1;
+  for (; static_cast<double>(boundary) > number; --box) boundary /= times;
+  for (; static_cast<double>(boundary * times) <= number; ++box) boundary *= times;
+  return box;
 }
 
 bool same(const Value& a, const Value& b) {

@@ -31,6 +31,12 @@ Answer answer(const Query& query, const Table& table, const Evaluate& evaluate);
 /// Comparison of two values of one type that are neither NaN nor NULL: negative, 0 or positive.
 int compare(const Value& a, const Value& b);
 
+/// The box of a value: floor(value / size), where a size of times is "2s" or "1min" and `unit` that of a timestamp.
+Value box(const Value& value, const Value& size, TimeUnit unit);
+
+/// The place of a number between powers of `times`: k from times^k on, up to the next power.
+Value ratio_box(const Value& value, double times);
+
 /// Returns true if two values are the same to the bit, except for the bits of NaN.
 bool same(const Value& a, const Value& b);
 

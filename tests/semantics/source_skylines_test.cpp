@@ -199,6 +199,16 @@ TEST_P(SourceSkylines, OfTextsAndLevelsLeaveNothingOut) {
   }
 }
 
+TEST_P(SourceSkylines, ArePickedFromAsAWhole) {
+  for (const std::vector<double>& reference : {std::vector<double>{1e7, 1e8}, std::vector<double>{1e300, 1e300}}) {
+    expect_same(from().prefer({low("x"), low("y")}).pick(Pick{4, Pick::By::hypervolume, reference}));
+  }
+  expect_same(from().prefer({low("x"), high("stars")}).nulls(Missing::exclude).pick(Pick{5, Pick::By::distance, {}}));
+  // The rows that others dominate count, so that no unit may leave them out.
+  const std::string outcome = expect_same(from().prefer({low("x"), low("y")}).pick(Pick{3, Pick::By::coverage, {}}));
+  EXPECT_EQ(outcome, "");
+}
+
 TEST_P(SourceSkylines, NameTheRowOnWhichAConditionFails) {
   const Query query = from().prefer({low("x"), low("y")}).where("10 / (stars - 999) < 3");
   const auto message_over = [&](const auto& data) -> std::string {

@@ -58,6 +58,20 @@ SKYRANK_EXPORT Preference pareto(std::vector<Preference> terms);
 SKYRANK_EXPORT Preference prior(std::vector<Preference> terms);
 /// The reverse order among values; NaN and NULL stay worst.
 SKYRANK_EXPORT Preference inverse(Preference preference);
+/// Rows for which the condition is true come before all others, which smaller violations order: the first decides, and
+/// only where it finds rows equal, the next. `preference` decides between rows that meet the condition, and between
+/// rows with equal violations. It is a `prior` of these parts (Deb, "An efficient constraint handling method for
+/// genetic algorithms", CMAME 186, 2000).
+SKYRANK_EXPORT Preference feasible(Expression condition, std::vector<Expression> violations, Preference preference);
+/// A row is better if its sum of the terms is less under all weights that are 0 or more, sum to 1 and fulfil the
+/// constraints, such as "price >= 2 * rating", where terms stand for their weights; values of `high` terms count
+/// negated. It is the Pareto order of the sums at the corners of that region (Ciaccia and Martinenghi, "Flexible
+/// Skylines", ACM TODS 45(4), 2020). QueryError for other terms than `low` and `high`, for constraints that are not
+/// linear, for a region that is empty, and for one of more than 64 corners.
+SKYRANK_EXPORT Preference weighted(std::vector<Preference> terms, const std::vector<Expression>& constraints);
+/// Values of a `low` or `high` term compare by their boxes: bucket(e, size) of a number, and of a text such as "7d" for
+/// times; log_bucket(e, ratio) of a text such as "10%". QueryError for another term and for what is no size.
+SKYRANK_EXPORT Preference step(Preference term, Value size);
 
 /// One term of a ranking.
 struct SKYRANK_EXPORT RankTerm {

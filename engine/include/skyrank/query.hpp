@@ -25,6 +25,23 @@ enum class Ties { first, last, all, any };
 /// before NaN if both are best.
 enum class Missing { worst, exclude, error, best };
 
+/// A choice of a few of the rows that `prefer` keeps, one after the other: each the best beside those picked before, of
+/// equal ones the lowest row id.
+struct Pick {
+  /// The measures of a row beside those picked.
+  enum class By {
+    distance,    ///< the distance to the nearest of them, from the row on that is best in the first term
+    coverage,    ///< the number of rows that it dominates and none of them does
+    hypervolume  ///< the volume that it adds, up to the reference point
+  };
+
+  std::int64_t count = 1;              ///< number of rows of each partition, >= 1
+  By by = By::distance;                ///< the measure
+  std::vector<double> reference = {};  ///< hypervolume: a value for each term
+
+  bool operator==(const Pick&) const = default;
+};
+
 /// One aggregate of `group_by`, under a name of its own.
 struct Aggregate {
   /// The aggregate functions.
@@ -88,7 +105,7 @@ inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max(
 
 /// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
 /// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
-/// partition_by, prefer (levels, at_least, skyband, distinct), rank_by, offset, limit (ties), select.
+/// partition_by, prefer (levels, at_least, skyband, distinct), pick, rank_by, offset, limit (ties), select.
 class SKYRANK_EXPORT Query {
  public:
   /// Parses one statement of SkyRank's SQL (engine/docs/sql.md). The text of `FROM 'file'` is the table's name.
@@ -155,6 +172,11 @@ class SKYRANK_EXPORT Query {
   Query& distinct(bool on);
   /// Returns true if only the first of equal rows is kept.
   bool distinct() const { return distinct_; }
+
+  /// Keeps a few of the rows that `prefer` keeps.
+  Query& pick(std::optional<Pick> few);
+  /// Returns how few rows are picked; nothing keeps all.
+  const std::optional<Pick>& pick() const { return pick_; }
 
   /// Orders the answer. Throws QueryError where there are no terms.
   Query& rank_by(std::vector<RankTerm> terms);
@@ -236,6 +258,7 @@ class SKYRANK_EXPORT Query {
   std::optional<std::int64_t> at_least_;
   std::optional<std::int64_t> skyband_;
   bool distinct_ = false;
+  std::optional<Pick> pick_;
   std::vector<RankTerm> rank_by_;
   std::int64_t offset_ = 0;
   std::optional<std::int64_t> limit_;

@@ -19,6 +19,7 @@ enum class WhyStage {
   missing,    ///< `nan: exclude` or `nulls: exclude` drops it
   dominated,  ///< other rows come before it in the preference
   duplicate,  ///< `distinct` keeps an earlier row that is equal in the preference
+  pick,       ///< `pick` chooses other rows
   offset,     ///< `offset` leaves it out
   limit,      ///< `limit` cuts it off
 };

@@ -49,6 +49,7 @@ std::optional<std::string> why_no_skyline_prefix(const query::BoundQuery& query,
   if (query.group || !query.partition_columns.empty() || query.levels.value_or(1) != 1 || query.at_least) {
     return "there are groups, partitions or levels";
   }
+  if (query.pick) return "rows are picked of the whole skyline";
   if (query.skyband || !query.measures.empty()) return "rows are counted among all others";
   if (query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule)) {
     return "NaN or NULL are to be looked for";

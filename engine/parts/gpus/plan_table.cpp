@@ -149,6 +149,7 @@ class PartsPlanner {
 
   std::optional<QueryPlan> smaller() && {
     if (!plan_.rules.rules().has(Rule::device_parts) || table_.num_rows() < 2) return std::nullopt;
+    if (query_.counts_dominated_rows()) return std::nullopt;
     bytes_ = row_bytes(query_, table_);
     divide_into_turns("the memory of a GPU does not suffice for all rows");
     plan_.rules.applied(Rule::device_parts, plan_.reason);
@@ -157,7 +158,7 @@ class PartsPlanner {
 
  private:
   void divide() {
-    if (device_ == DeviceChoice::cpu || table_.num_rows() < 2) return;
+    if (device_ == DeviceChoice::cpu || table_.num_rows() < 2 || query_.counts_dominated_rows()) return;
     if (query_.skyband || !query_.measures.empty()) return;  // counted by the CPU
     const bool several = engine_.gpus.size() > 1;
     const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;

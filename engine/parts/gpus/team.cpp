@@ -242,6 +242,7 @@ std::optional<std::string> why_no_team(const PhysicalPlan& plan) {
   if (plan.operators.missing) return "rows are left out or refused for missing values";
   if (query.levels.value_or(1) != 1 || query.at_least) return "the query asks for several levels";
   if (query.distinct) return "equal rows are left out";
+  if (query.pick) return "rows are picked of the skyline";
   if (query.limit && !query.ranking.empty()) return "a ranking chooses among the rows of the skyline";
   return std::nullopt;
 }

@@ -441,6 +441,7 @@ std::optional<std::string> reason_against_units(const EngineState& engine, const
   if (query.group || query.at_least || (!query.preference && !is_ranking)) {
     return "units do not tell which rows are in the answer";
   }
+  if (query.counts_dominated_rows()) return "rows are picked by the rows that they dominate";
   if (query.measures_all_rows()) return "measures of rows are of all rows";
   // Partitions come in the order of their first rows, which units may not leave.
   if (!query.partition_columns.empty()) return "the order of partitions is that of all rows";

@@ -106,8 +106,8 @@ bool needs_parts(const EngineState& engine, const QueryPlan& plan, const Source&
 bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
   constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
   const BoundQuery& query = plan.query;
-  const bool plain = !query.condition && !query.at_least && !query.measures_all_rows() &&
-                     query.path.algorithms.empty() && plan.late.empty();
+  const bool plain = !query.condition && !query.at_least && !query.counts_dominated_rows() &&
+                     !query.measures_all_rows() && query.path.algorithms.empty() && plan.late.empty();
   if (!plain || !may_use_parts(plan) || (!query.group && !has_few_rows(query))) return false;
   if (rows_of(source, plan.units) < kMinRowsOfUnit * std::ssize(plan.units)) return false;
   const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;

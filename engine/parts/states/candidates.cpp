@@ -13,7 +13,8 @@ bool has_missing_rules(const BoundQuery& query) {
 }
 
 bool keeps_all(const BoundQuery& query) {
-  return query.group || query.measures_all_rows() || (!query.preference && !query.limit);
+  return query.group || query.measures_all_rows() || query.counts_dominated_rows() ||
+         (!query.preference && !query.limit);
 }
 
 BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {

@@ -25,6 +25,8 @@
 // - `distinct` keeps the lowest row of equal ones: it is the lowest in its part too.
 // - Partitions are answered apart, in the order of their first rows; the first row of each in a part is a candidate.
 // - Groups are kept as the states of their aggregates (aggregate_states.hpp), in the order of their first rows.
+// - `pick` chooses among the rows that a skyline keeps, and belongs to the query over the candidates. By coverage it
+//   counts the rows that each dominates, so that all are candidates.
 // A ranking after a skyline is evaluated on the skyline alone, so a part must not evaluate it (it may fail), except for
 // the rules about missing values, which look at all rows anyway.
 namespace skyrank::exec {

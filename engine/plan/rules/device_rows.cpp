@@ -13,6 +13,7 @@ void keep_rows_on_device(PhysicalPlan& plan, const Table& /*table*/) {
   const bool more_levels = query.levels.value_or(1) > 1 || query.at_least.has_value();
   if (!query.limit && !more_levels) return leave_out("all rows of the skyline are the answer");
   if (plan.preference->steps.size() > 1) return leave_out("the preference has several steps");
+  if (query.pick) return leave_out("rows are picked by the host");
   if (query.distinct) return leave_out("equal rows are dropped by the host");
   // Rows of several segments are not ascending there, and the first that fails would not be the one to name.
   const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(term.expression); };

@@ -23,6 +23,7 @@ const char* why_filter_first(const PhysicalPlan& plan) {
   if (query.group || !query.partition_columns.empty() || query.levels || query.at_least || plan.operators.missing) {
     return "the query is more than a condition and a skyline";
   }
+  if (query.pick) return "rows are picked of the skyline";
   if (query.skyband || !query.measures.empty()) return "rows are counted among those that pass";
   // A bound drops NULL, which beats the values that it keeps.
   if (query.nulls_first()) return "NULL comes first, and the condition may drop it";

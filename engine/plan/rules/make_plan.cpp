@@ -11,6 +11,7 @@
 #include "engine/operators/measure/measure_plan.hpp"
 #include "engine/operators/missing/missing_plan.hpp"
 #include "engine/operators/partition/partition_plan.hpp"
+#include "engine/operators/pick/pick_plan.hpp"
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/scan/scan_plan.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
@@ -43,7 +44,7 @@ std::vector<int> columns_the_host_groups(const PhysicalPlan& plan) {
 /// as it changes no plan; it runs once the plan says where keys are made.
 void copy_columns_to_host(PhysicalPlan& plan, const Table& table) {
   copy_all(columns_the_host_groups(plan), table);
-  if (!plan.on_device) copy_all(columns_of_keys(plan.query), table);
+  if (!plan.on_device || plan.query.pick) copy_all(columns_of_keys(plan.query), table);
 }
 
 /// An operator lays itself out after the ones before it, which give `rows` rows. Returns the rows that it gives.
@@ -52,7 +53,7 @@ using LayOut = planner::Cardinality (*)(PhysicalPlan& plan, const Table& table, 
 /// The operators that a query may need, in the order in which they run.
 constexpr LayOut kOperators[] = {
     lay_out_scan,    lay_out_filter,  lay_out_group, lay_out_missing, lay_out_partition,
-    lay_out_skyline, lay_out_measure, lay_out_rank,  lay_out_gather,
+    lay_out_skyline, lay_out_measure, lay_out_pick,  lay_out_rank,    lay_out_gather,
 };
 
 /// A rule looks at the plan and the table, rewrites the plan where that pays, and notes in its log what it did and why.

@@ -43,6 +43,7 @@ from ._preferences import (
     between,
     column,
     count,
+    feasible,
     high,
     in_sets,
     inverse,
@@ -52,6 +53,7 @@ from ._preferences import (
     pareto,
     prior,
     sum,
+    weighted,
     where,
 )
 from ._query import Query
@@ -94,6 +96,7 @@ __all__ = [
     "epsilon_additive",
     "epsilon_multiplicative",
     "explain",
+    "feasible",
     "high",
     "hypervolume",
     "hypervolume_contributions",
@@ -119,6 +122,7 @@ __all__ = [
     "sql",
     "sum",
     "top_k",
+    "weighted",
     "where",
     "why",
 ]

@@ -12,6 +12,7 @@ from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
 from ._input import is_plain_array, to_data
 from ._preferences import Text, high, low, preferences, ranking
+from ._preferences import feasible as _with_feasible
 from ._query import Keys, Query
 from ._result import Result
 from ._values import as_list, without_surrogates
@@ -110,6 +111,8 @@ def skyline(
     levels: int | None = None,
     distinct: bool = False,
     *,
+    feasible: Text | None = None,
+    violation: Text | Iterable[Text] | None = None,
     partition_by: Keys | None = None,
     columns: Sequence[str] | None = None,
 ) -> Result:
@@ -127,6 +130,8 @@ def skyline(
         where: A condition; only rows for which it is true take part.
         levels: Keeps the first Pareto levels instead of the skyline alone; >= 1.
         distinct: Keeps only the first of the rows that are equal in all preferences.
+        feasible: A condition; rows for which it is true come before all others. See `skyrank.feasible`.
+        violation: Expressions that order the others, low first; needs `feasible`.
         partition_by: Answers within each partition.
         columns: Names of the columns of an array; c0, c1, ... unless given.
 
@@ -136,13 +141,18 @@ def skyline(
     Raises:
         QueryError, BindError, DataError, ResourceError.
     """
-    words = (low, high, by, where, levels, partition_by, columns)
+    words = (low, high, by, where, levels, feasible, violation, partition_by, columns)
     if not distinct and is_plain_array(data) and all(word is None for word in words):
         answer = _core.small_skyline(data)
         if answer is not None:
             return Result(answer)
     taken = _Data(data, columns)
-    asked = Query().where(where).prefer(_preference(taken, low, high, by)).levels(levels).distinct(distinct)
+    preference = _preference(taken, low, high, by)
+    if feasible is not None:
+        preference = _with_feasible(feasible, preference, () if violation is None else violation)
+    elif violation is not None:
+        raise QueryError("`violation` needs `feasible`")
+    asked = Query().where(where).prefer(preference).levels(levels).distinct(distinct)
     if partition_by is not None:
         asked = asked.partition_by(partition_by)
     return default_engine().run(asked, taken)

@@ -20,14 +20,22 @@ def column(name: str) -> Expression:
     return Expression.column(name)
 
 
-def low(text: Text) -> Preference:
-    """Smaller values are better. QueryError where the text is malformed."""
-    return _core.low(term(text))
+def low(text: Text, *, step: Any = None) -> Preference:
+    """Smaller values are better. QueryError where the text is malformed.
+
+    With a `step`, values in one box are equal: a number is the size of the boxes, a text such as "10%" the ratio of one
+    box to the next, and one such as "7d" a size in time. QueryError where it is none of these.
+    """
+    return _stepped(_core.low(term(text)), step)
 
 
-def high(text: Text) -> Preference:
-    """Larger values are better. QueryError where the text is malformed."""
-    return _core.high(term(text))
+def high(text: Text, *, step: Any = None) -> Preference:
+    """Larger values are better, those of boxes with a `step`; see `low`. QueryError where the text is malformed."""
+    return _stepped(_core.high(term(text)), step)
+
+
+def _stepped(preference: Preference, size: Any) -> Preference:
+    return preference if size is None else _core.step(preference, plain(size))
 
 
 def around(text: Text, target: Any) -> Preference:
@@ -75,6 +83,35 @@ def prior(terms: Iterable[Preference]) -> Preference:
 def inverse(preference: Preference) -> Preference:
     """The reverse order among values; NaN and NULL stay worst."""
     return _core.inverse(preference)
+
+
+def feasible(
+    condition: Text, terms: Preference | Iterable[Preference], violation: Text | Iterable[Text] = ()
+) -> Preference:
+    """Rows for which the condition is true come before all others, whatever the terms say of them.
+
+    >>> feasible("weight <= 10", [low("price"), high("speed")], violation="weight - 10")
+    prior([where('weight <= 10'), low('case when weight <= 10 then 0 else weight - 10 end'), pareto([low('price'), \
+high('speed')])])
+
+    Of the others, less violation is better: that of the first expression, then that of the next. The terms, a Pareto
+    order, decide between rows that meet the condition, and between rows with equal violations.
+    """
+    given = [expression(text) for text in as_list(violation, (str, Expression))]
+    found = preferences(terms)
+    return _core.feasible(expression(condition), given, found[0] if len(found) == 1 else _core.pareto(found))
+
+
+def weighted(terms: Iterable[Preference], weights: Text | Iterable[Text]) -> Preference:
+    """A row is better if its sum of the terms is less under all weights, 0 or more, that the constraints allow.
+
+    >>> weighted([low("price"), low("distance")], ["price >= distance"])
+    pareto([low('price'), low('price + distance')])
+
+    In a constraint the terms stand for their weights, which sum to 1. Values of `high` terms count negated. QueryError
+    where no weights fulfil all constraints, and for terms that are not `low` or `high`.
+    """
+    return _core.weighted(preferences(terms), [expression(text) for text in as_list(weights, (str, Expression))])
 
 
 def count(name: str, text: Text | None = None) -> Aggregate:

@@ -39,9 +39,9 @@ class Query:
     >>> best = cheap.prefer([low("price"), high("rating")]).limit(10)
 
     The words and their order of evaluation are those of the query language: where, group_by and aggregate,
-    partition_by, prefer (levels, at_least, skyband, distinct), rank_by, offset, limit (ties), select. Expressions are texts; a
-    malformed one raises QueryError with its line and column. A text of a term, a key or `select` that is the name of a
-    column is that column, however it is spelt; whether there is one is seen when the query runs.
+    partition_by, prefer (levels, at_least, skyband, distinct), pick, rank_by, offset, limit (ties), select. Expressions are
+    texts; a malformed one raises QueryError with its line and column. A text of a term, a key or `select` that is the name
+    of a column is that column, however it is spelt; whether there is one is seen when the query runs.
     """
 
     __slots__ = ("_core",)
@@ -150,6 +150,14 @@ class Query:
     def distinct(self, on: bool = True) -> Query:
         """Keeps only the first of the rows that are equal in all preferences."""
         return self._set("distinct", on)
+
+    def pick(self, count: int, by: str = "distance", reference: Iterable[float] = ()) -> Query:
+        """Keeps a few of the rows that `prefer` keeps: count >= 1 of each partition, one after the other.
+
+        By "distance" the farthest from those picked, by "coverage" the one that dominates most rows that none of them
+        dominates, by "hypervolume" the one that adds most volume up to the `reference`, a number for each term.
+        """
+        return self._set("pick", whole_number("pick", count), by, [float(value) for value in reference])
 
     def rank_by(self, terms: Text | Preference | Iterable[Text | Preference]) -> Query:
         """Orders the answer by `low` and `high` terms; a text stands for `high`. QueryError for no or other terms."""

@@ -44,7 +44,7 @@ class Why:
 
     Attributes:
         row: Position of the row in the data.
-        stage: The first stage that it does not pass: "where", "missing", "dominated", "duplicate", "offset" or "limit";
+        stage: The first stage that it does not pass: "where", "missing", "dominated", "duplicate", "pick", "offset" or "limit";
             "answer" for a row that is in the answer.
         reasons: "price <= 160 is false", "rating is NULL", for the stages "where" and "missing".
         place: Its place from 1 in the order of its partition, or None.

@@ -112,6 +112,10 @@ void set_rank_by(Query& query, const std::vector<Preference>& preferences) {
   query.rank_by(std::vector<RankTerm>(preferences.begin(), preferences.end()));
 }
 
+void set_pick(Query& query, std::int64_t count, const std::string& by, const std::vector<double>& reference) {
+  query.pick(Pick{count, named<Pick::By>("measure of a pick", by), reference});
+}
+
 void set_using(Query& query, const std::vector<std::string>& algorithms, const std::string& device,
                const std::map<std::string, std::int64_t>& parameters, const std::vector<std::string>& without) {
   query.using_path({algorithms, parse_device(device), parameters, without});
@@ -149,7 +153,7 @@ Query compared_by(const Query& query) {
 Query front_of(const Query& query) {
   Query front = compared_by(query);
   if (query.prefer()) front.prefer(*query.prefer());
-  front.levels(query.levels()).at_least(query.at_least()).distinct(query.distinct());
+  front.levels(query.levels()).at_least(query.at_least()).skyband(query.skyband()).distinct(query.distinct());
   return front;
 }
 
@@ -184,6 +188,9 @@ void bind_preference(nb::module_& module) {
       });
   module.def("low", &low);
   module.def("high", &high);
+  module.def("step", [](const Preference& term, nb::handle size) { return step(term, to_value(size)); });
+  module.def("feasible", &feasible);
+  module.def("weighted", &weighted);
   module.def("where", &where);
   module.def("pareto", &pareto);
   module.def("prior", &prior);
@@ -246,6 +253,7 @@ void bind_queries(nb::module_& module) {
       .def(
           "at_least", [](Query& q, std::optional<std::int64_t> n) { q.at_least(n); }, nb::arg().none())
       .def("distinct", [](Query& q, bool on) { q.distinct(on); })
+      .def("pick", &set_pick)
       .def("rank_by", &set_rank_by)
       .def("offset", [](Query& q, std::int64_t n) { q.offset(n); })
       .def(

@@ -36,7 +36,11 @@ std::optional<MeasureKind> measure_named(std::string_view word) {
 
 void check_flat_pareto(const BoundPreference& preference, const std::string& what, const Location& place) {
   if (is_flat_pareto(preference)) return;
-  throw BindError(what + " needs a preference that is a term or 'pareto' of terms; a 'prior' of terms counts as a term",
+  const bool conditional =
+      preference.kind == Preference::Kind::prior && preference.children.front().kind == Preference::Kind::where;
+  throw BindError(what +
+                      " needs a preference that is a term or 'pareto' of terms; a 'prior' of terms counts as a term" +
+                      (conditional ? ", and so does 'feasible' before one term, not before several" : ""),
                   place);
 }
 
@@ -54,7 +58,9 @@ std::size_t check_number_terms(const Preference& preference, const std::string& 
   }
   const std::string needs = what + " needs 'low' and 'high' terms of numbers, not ";
   if (preference.kind != Preference::Kind::low && preference.kind != Preference::Kind::high) {
-    throw BindError(needs + in_quotes(word_for(preference.kind)), place);
+    const bool conditional =
+        preference.kind == Preference::Kind::prior && preference.children.front().kind == Preference::Kind::where;
+    throw BindError(needs + in_quotes(word_for(preference.kind)) + (conditional ? " as 'feasible' makes" : ""), place);
   }
   const BoundExpression value = bind(*preference.expression);
   if (!is_numeric(value.type.type)) throw BindError(needs + value.text + " (" + to_string(value.type) + ")", place);
@@ -305,6 +311,7 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
     if (*query.skyband() > 1) bound.skyband = query.skyband();
   }
   bound.distinct = query.distinct();
+  if (query.pick()) bound.pick = bind_pick(*query.pick(), *bound.preference);
   bound.ranking = bind_ranking(query, answer, bound);
   bound.offset = query.offset();
   bound.limit = query.limit();

@@ -10,8 +10,11 @@
 #include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
 #include "engine/query/bind/binding.hpp"
+#include "engine/query/check.hpp"
+#include "engine/query/duration.hpp"
 #include "engine/query/values.hpp"
 #include "engine/text.hpp"
+#include "engine/time.hpp"
 
 // Names and types of one expression. NULL has no type of its own, nor has a choice among NULLs: they are bound
 // provisionally and take the type their context wants.
@@ -237,6 +240,8 @@ class Binder {
       case Op::floor:
       case Op::ceil:
       case Op::round: return bind_rounding(node, std::move(operands));
+      case Op::bucket: return bind_bucket(node, std::move(operands));
+      case Op::log_bucket: return bind_log_bucket(node, std::move(operands));
       case Op::sqrt:
       case Op::log:
       case Op::exp: return bind_real_function(node, std::move(operands));
@@ -431,6 +436,95 @@ class Binder {
     operands[0] = adapt(operands[0], Type::float64);
     need_numbers(node, operands);
     return make_node(node.op, Type::float64, std::move(operands));
+  }
+
+  /// The size of boxes, or their ratio, which is a literal.
+  const Value& box_size(const Node& node) const {
+    const Node& size = *node.children[1];
+    if (size.op != Op::literal) fail(size, in_quotes(spelling(node.op)) + " needs a number as it stands for its boxes");
+    try {
+      check_box_size(size.value, node.op == Op::log_bucket, size.value);
+    } catch (const QueryError& error) {
+      fail(size, error.message());
+    }
+    return size.value;
+  }
+
+  [[noreturn]] void fail_box_size(const Node& node, DataType of, std::string_view needed) const {
+    fail(*node.children[1], "boxes of " + to_text(*node.children[0]) + " (" + to_string(of) + ") need " +
+                                std::string(needed) + ", not " + spelled(node.children[1]->value));
+  }
+
+  /// The size of boxes in units of a type of integers, times 10^digits.
+  struct BoxSize {
+    Int128 size = 1;
+    int digits = 0;
+  };
+
+  BoxSize box_size_of_times(const Node& node, DataType type, const Value& size) const {
+    const bool is_date = type.type == Type::date;
+    const auto* text = std::get_if<std::string>(&size);
+    const auto days = decimal_of(size);
+    const auto nanoseconds = text != nullptr   ? parse_nanoseconds(*text)
+                             : is_date && days ? rescaled(*days, 0)
+                                               : std::nullopt;
+    const Int128 tick = text == nullptr ? 1 : nanoseconds_per_tick(type);
+    if (!nanoseconds || *nanoseconds % tick != 0) {
+      fail_box_size(node, type,
+                    is_date ? "a whole number of days, such as 7 or '1w'" : "a time in whole ticks, such as '1h'");
+    }
+    return {.size = *nanoseconds / tick};
+  }
+
+  BoxSize box_size_of_numbers(const Node& node, DataType type, const Value& size) const {
+    const auto number = decimal_of(size);
+    if (!number && !double_of(size)) fail_box_size(node, type, "a number");
+    const int scale = is_decimal(type.type) ? type.scale : 0;
+    constexpr int kMaxSizeDigits = 36;  // a rest times 10 has 128 bits
+    const Decimal unit{1, scale};
+    if (!number || order(*number, unit) < 0 || digits_of(*number) > kMaxSizeDigits) {
+      const bool large = !number ? *double_of(size) > 1 : order(*number, unit) >= 0;
+      fail_box_size(node, type,
+                    large ? "a size of at most 36 digits"
+                          : "a size of at least " + format_decimal(unit) + "; every value has a box of its own there");
+    }
+    if (number->scale > scale) return {number->unscaled, number->scale - scale};
+    return {rescaled(*number, scale).value_or(power_of_ten(kMaxDigits128) - 1), 0};
+  }
+
+  /// floor(value / size): of floats, these two operations.
+  BoundPtr bind_bucket(const Node& node, std::vector<BoundPtr> operands) {
+    const Value& size = box_size(node);
+    const BoundPtr value = adapt(operands[0], Type::int64);
+    const DataType type = value->type;
+    if (!is_numeric(type.type) && !is_temporal(type.type)) {
+      fail(node, "boxes are of numbers, dates and timestamps, not of " + to_text(*node.children[0]) + " (" +
+                     to_string(type) + ")");
+    }
+    if (is_floating(type.type)) {
+      const auto divisor = double_of(size);
+      if (!divisor) fail_box_size(node, type, "a number");
+      const BoundPtr quotient = make_node(Op::divide, Type::float64, {value, make_literal(*divisor, Type::float64)});
+      return make_node(Op::floor, Type::float64, {quotient});
+    }
+    const BoxSize box =
+        is_temporal(type.type) ? box_size_of_times(node, type, size) : box_size_of_numbers(node, type, size);
+    const DataType result = is_decimal(type.type)       ? DataType::decimal(type.precision, 0)
+                            : type.type == Type::uint64 ? Type::uint64
+                                                        : Type::int64;
+    return make_node(Op::bucket, result,
+                     {value, make_literal(Decimal{box.size, 0}, DataType::decimal(kMaxDigits128, 0)),
+                      make_literal(std::int64_t{box.digits}, Type::int64)});
+  }
+
+  BoundPtr bind_log_bucket(const Node& node, std::vector<BoundPtr> operands) {
+    const auto ratio = decimal_of(box_size(node));
+    if (!ratio) fail_box_size(node, operands[0]->type, "a ratio of at most 38 digits");
+    operands[0] = adapt(operands[0], Type::float64);
+    operands.pop_back();
+    need_numbers(node, operands);
+    operands.push_back(make_literal(*ratio, DataType::decimal(kMaxDigits128, ratio->scale)));
+    return make_node(Op::log_bucket, Type::float64, std::move(operands));
   }
 
   /// The common type of the values at `places` of `operands`, which are brought as near to it as literals can be.

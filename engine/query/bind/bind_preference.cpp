@@ -219,4 +219,38 @@ BoundPreference bind_preference(const Preference& preference, MissingFirst first
   return bind_node(preference, false, first, bind);
 }
 
+std::vector<const BoundPreference*> picked_terms(const BoundPreference& preference) {
+  if (preference.kind == Kind::prior) return picked_terms(preference.children.back());
+  std::vector<const BoundPreference*> terms;
+  if (preference.children.empty()) terms.push_back(&preference);
+  for (const BoundPreference& child : preference.children) terms.push_back(&child);
+  return terms;
+}
+
+Pick bind_pick(const Pick& pick, const BoundPreference& preference) {
+  if (pick.by == Pick::By::coverage) return pick;
+  const std::vector<const BoundPreference*> terms = picked_terms(preference);
+  const std::string what = "'pick' by " + std::string(word_for(pick.by));
+  for (const BoundPreference* term : terms) {
+    if (term->kind != Kind::low && term->kind != Kind::high) {
+      throw BindError(what + " weighs 'low' and 'high' terms of one Pareto order" +
+                          (term->children.empty() ? "" : ", without 'nan: best'") + "; by coverage takes others",
+                      term->expression.location);
+    }
+    const Type type = term->expression.type.type;
+    if (is_numeric(type) || is_temporal(type)) continue;
+    throw BindError(what + " needs numbers, dates and timestamps, not " + described(term->expression),
+                    term->expression.location);
+  }
+  if (pick.by == Pick::By::hypervolume && pick.reference.size() != terms.size()) {
+    const auto counted = [](std::size_t n, const char* noun) {
+      return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+    };
+    throw BindError("'pick' by hypervolume has " + counted(terms.size(), "term") + ", and the reference has " +
+                        counted(pick.reference.size(), "value"),
+                    {});
+  }
+  return pick;
+}
+
 }  // namespace skyrank::query

@@ -82,4 +82,7 @@ using ExpressionBinder = std::function<BoundExpression(const Expression&)>;
 /// they are NaN and of the term. BindError where a type does not fit.
 BoundPreference bind_preference(const Preference& preference, MissingFirst first, const ExpressionBinder& bind);
 
+/// Checks a pick against the preference whose rows it chooses from. BindError where it does not suit it.
+Pick bind_pick(const Pick& pick, const BoundPreference& preference);
+
 }  // namespace skyrank::query

@@ -87,8 +87,11 @@ struct nested : does<nests, peg::seq<preference>> {};
 struct low_word : word<'l', 'o', 'w'> {};
 struct high_word : word<'h', 'i', 'g', 'h'> {};
 struct preferred_value : peg::sor<aggregate_reference, preferred> {};
-struct low : makes_term<Kind::low, peg::if_must<low_word, preferred_value>> {};
-struct high : makes_term<Kind::high, peg::if_must<high_word, preferred_value>> {};
+struct box_size : read<&SqlBuilder::read_box_size> {};
+struct step : peg::if_must<word<'s', 't', 'e', 'p'>, box_size> {};
+struct stepped_value : peg::seq<preferred_value, peg::opt<step>> {};
+struct low : makes_term<Kind::low, peg::if_must<low_word, stepped_value>> {};
+struct high : makes_term<Kind::high, peg::if_must<high_word, stepped_value>> {};
 struct true_condition : makes_term<Kind::where, peg::if_must<word<'w', 'h', 'e', 'r', 'e'>, preferred>> {};
 struct list_begin : acts<&SqlBuilder::open_composition, peg::success> {};
 struct preferences : peg::seq<list_begin, peg::list_must<nested, comma>> {};
@@ -111,8 +114,19 @@ struct plus : peg::if_must<word<'p', 'l', 'u', 's'>, term> {};
 struct all : composes<Kind::pareto, false, peg::seq<list_begin, term, peg::star<plus>>> {};
 struct prior_to : peg::if_must<word<'p', 'r', 'i', 'o', 'r'>, word<'t', 'o'>, all> {};
 struct preference : composes<Kind::prior, false, peg::seq<list_begin, all, peg::star<prior_to>>> {};
+struct constraint : acts<&SqlBuilder::weight, peg::seq<expression>> {};
+struct weighted
+    : acts<&SqlBuilder::end_weights,
+           peg::if_must<word<'w', 'e', 'i', 'g', 'h', 't', 'e', 'd'>, by, peg::list_must<constraint, comma>>> {};
+struct violation : acts<&SqlBuilder::violation, peg::seq<expression>> {};
+struct violations : peg::if_must<word<'v', 'i', 'o', 'l', 'a', 't', 'i', 'o', 'n'>, peg::list_must<violation, comma>> {
+};
+struct met : acts<&SqlBuilder::feasible, peg::seq<expression>> {};
+struct feasible : peg::if_must<word<'f', 'e', 'a', 's', 'i', 'b', 'l', 'e'>, met, peg::opt<violations>> {};
 struct preferring_word : begins<Clause::prefer, 'p', 'r', 'e', 'f', 'e', 'r', 'r', 'i', 'n', 'g'> {};
-struct preferring : acts<&SqlBuilder::prefer, peg::if_must<preferring_word, peg::opt<distinct>, preference>> {};
+struct preferring
+    : acts<&SqlBuilder::prefer,
+           peg::if_must<preferring_word, peg::opt<distinct>, preference, peg::opt<weighted>, peg::opt<feasible>>> {};
 
 // SKYLINE OF: Börzsönyi, Kossmann, Stocker, "The Skyline Operator", ICDE 2001.
 struct skyline_word : begins<Clause::prefer, 's', 'k', 'y', 'l', 'i', 'n', 'e'> {};
@@ -122,7 +136,8 @@ struct greatest : makes_term<Kind::high, word<'m', 'a', 'x'>> {};
 struct smallest : makes_term<Kind::low, peg::opt<word<'m', 'i', 'n'>>> {};
 struct skyline_direction : peg::sor<differs, greatest, smallest> {};
 struct skyline_term : peg::seq<ranked, skyline_direction> {};
-struct skyline_terms : acts<&SqlBuilder::end_skyline, peg::list_must<skyline_term, comma>> {};
+struct skyline_terms : acts<&SqlBuilder::end_skyline,
+                            peg::seq<peg::list_must<skyline_term, comma>, peg::opt<weighted>, peg::opt<feasible>>> {};
 struct skyline : peg::if_must<skyline_word, of, peg::opt<distinct>, skyline_terms> {};
 
 struct partition_word : begins<Clause::partition_by, 'p', 'a', 'r', 't', 'i', 't', 'i', 'o', 'n'> {};
@@ -139,6 +154,15 @@ struct skyband_word : begins<Clause::levels, 's', 'k', 'y', 'b', 'a', 'n', 'd'> 
 struct all_rows : acts<&SqlBuilder::skyband_of_all, word<'a', 'l', 'l'>> {};
 struct skyband_rows : acts<&SqlBuilder::skyband, peg::seq<integer>> {};
 struct skyband : peg::if_must<skyband_word, peg::sor<all_rows, skyband_rows>> {};
+struct pick_word : begins<Clause::pick, 'p', 'i', 'c', 'k'> {};
+struct measure : read<&SqlBuilder::read_measure> {};
+struct picked_by : peg::if_must<by, measure> {};
+struct reference_value : acts<&SqlBuilder::reference_value, peg::seq<expression>> {};
+struct reference : peg::if_must<word<'r', 'e', 'f', 'e', 'r', 'e', 'n', 'c', 'e'>, open,
+                                peg::list_must<reference_value, comma>, close> {};
+struct picked_count : acts<&SqlBuilder::pick, integer> {};
+struct pick
+    : acts<&SqlBuilder::end_pick, peg::if_must<pick_word, picked_count, peg::opt<picked_by>, peg::opt<reference>>> {};
 
 struct order_word : begins<Clause::order_by, 'o', 'r', 'd', 'e', 'r'> {};
 struct descending : does<calls<&SqlBuilder::rank, true>, word<'d', 'e', 's', 'c'>> {};
@@ -169,7 +193,7 @@ struct option : acts<&SqlBuilder::end_option, peg::seq<option_begin, peg::must<o
 struct options : peg::if_must<options_word, open, peg::list_must<option, comma>, close> {};
 
 struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, skyband,
-                         order_by, limit, offset, with_ties, options, select, from> {};
+                         pick, order_by, limit, offset, with_ties, options, select, from> {};
 struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, peg::must<end>> {};
 
@@ -199,6 +223,10 @@ template <>
 constexpr const char* kExpected<sql_grammar::option_value> = "a name, a string, a number or a list in parentheses";
 template <>
 constexpr const char* kExpected<sql_grammar::first_or_last> = "FIRST or LAST";
+template <>
+constexpr const char* kExpected<sql_grammar::box_size> = "the size of boxes, such as 5, 10% or '7d'";
+template <>
+constexpr const char* kExpected<sql_grammar::measure> = "DISTANCE, COVERAGE or HYPERVOLUME";
 template <>
 constexpr const char* kExpected<sql_grammar::end> = "an operator, the next clause or the end";
 

@@ -165,6 +165,13 @@ std::string print_options(const Query& query) {
   return text;
 }
 
+std::string print(const Pick& pick) {
+  const std::string text = std::to_string(pick.count) + " BY " + query::in_capitals(query::word_for(pick.by));
+  if (pick.reference.empty()) return text;
+  return text + " REFERENCE (" +
+         joined(pick.reference, ", ", [](double value) { return sql_of(Expression::literal(value)); }) + ")";
+}
+
 std::string print_table(const std::string& name) {
   return name.find_first_of("./\\*?") == std::string::npos ? name_text(name) : string_text(name);
 }
@@ -193,6 +200,7 @@ std::string to_sql(const Query& query) {
   clause(query.at_least().has_value(), "AT LEAST", [&] { return number(query.at_least()); });
   clause(query.skyband().has_value(), "SKYBAND",
          [&] { return query.skyband() == kAllRows ? "ALL" : number(query.skyband()); });
+  clause(query.pick().has_value(), "PICK", [&] { return print(*query.pick()); });
   clause(!query.rank_by().empty(), "ORDER BY",
          [&] { return joined(query.rank_by(), ", ", [&](const RankTerm& term) { return print_term(names, term); }); });
   clause(query.limit().has_value(), "LIMIT", [&] { return number(query.limit()); });

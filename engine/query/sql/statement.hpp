@@ -34,6 +34,7 @@ enum class Clause {
   prefer,
   partition_by,
   levels,
+  pick,
   order_by,
   limit,
   offset,
@@ -59,7 +60,9 @@ class SqlBuilder {
   std::optional<std::size_t> read_expression(std::size_t offset);
   std::optional<std::size_t> read_preferred(std::size_t offset);
   std::optional<std::size_t> read_value(std::size_t offset);
+  std::optional<std::size_t> read_box_size(std::size_t offset);
   std::optional<std::size_t> read_integer(std::size_t offset);
+  std::optional<std::size_t> read_measure(std::size_t offset);
   std::optional<std::size_t> read_alias(std::size_t offset);
   std::optional<std::size_t> read_table(std::size_t offset);
   std::optional<std::size_t> read_option_text(std::size_t offset);
@@ -83,6 +86,9 @@ class SqlBuilder {
   void at_least() { query_.at_least(integer_); }
   void skyband();
   void skyband_of_all() { query_.skyband(kAllRows); }
+  void pick() { pick_ = Pick{integer_, Pick::By::distance, {}}; }
+  void reference_value();
+  void end_pick();
   void limit() { query_.limit(integer_); }
   void offset() { query_.offset(integer_); }
   void with_ties() { query_.ties(Ties::all); }
@@ -95,6 +101,10 @@ class SqlBuilder {
   void close_composition(Preference::Kind kind, bool also_of_one);
   void term(Preference::Kind kind);
   void inverse();
+  void weight() { weights_.push_back(take_expression()); }
+  void end_weights();
+  void feasible() { feasible_ = take_expression(); }
+  void violation() { violations_.push_back(take_expression()); }
   void around();
   void begin_set() { sets_.emplace_back(); }
   void add_to_set() { sets_.back().push_back(std::move(value_)); }
@@ -174,7 +184,13 @@ class SqlBuilder {
   int nesting_ = 0;
   std::vector<Preference> preferences_;
   std::vector<std::size_t> marks_;
+  Pick pick_;
   std::optional<Value> target_;
+  std::optional<Value> box_size_;  // of a term that is read
+  std::size_t box_size_at_ = 0;
+  std::optional<Expression> feasible_;
+  std::vector<Expression> violations_;
+  std::vector<Expression> weights_;
   std::vector<std::vector<Value>> sets_;
 
   std::vector<Text> option_texts_;  // key, then values; of parameters names and values in turn

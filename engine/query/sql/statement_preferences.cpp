@@ -2,9 +2,12 @@
 #include <array>
 #include <limits>
 
+#include "engine/decimal.hpp"
 #include "engine/query/check.hpp"
+#include "engine/query/enum_words.hpp"
 #include "engine/query/sql/statement.hpp"
 #include "engine/query/sql_words.hpp"
+#include "engine/query/values.hpp"
 #include "engine/text.hpp"
 
 // The part of SqlBuilder that makes preferences.
@@ -92,6 +95,32 @@ void SqlBuilder::term(Kind kind) {
   preferences_.push_back(kind == Kind::low    ? low(std::move(expression))
                          : kind == Kind::high ? high(std::move(expression))
                                               : skyrank::where(std::move(expression)));
+  if (!box_size_) return;
+  Preference& last = preferences_.back();
+  at(box_size_at_, [&] { last = step(std::move(last), std::move(*box_size_)); });
+  box_size_.reset();
+}
+
+// A number, with a % or without, or a text: a time such as '7d'.
+std::optional<std::size_t> SqlBuilder::read_box_size(std::size_t offset) {
+  const SqlToken first = sql_token(text_, offset);
+  box_size_at_ = first.begin;
+  const std::string_view token = first.in(text_);
+  if (token.starts_with('\'')) {
+    if (token.size() < 2 || !token.ends_with('\'')) fail(first.begin, "the string that begins here does not end");
+    box_size_ = unquoted(token.substr(1, token.size() - 2), '\'');
+    return after(first.end);
+  }
+  std::size_t end = first.begin;
+  while (end < text_.size() &&
+         (is_word_character(text_[end]) || text_[end] == '.' || (end == first.begin && text_[end] == '-')))
+    ++end;
+  const std::string text(text_.substr(first.begin, end - first.begin));
+  if (!parse_decimal(text)) return std::nullopt;
+  const SqlToken percent = sql_token(text_, end);
+  const bool is_ratio = percent.in(text_) == "%";
+  box_size_ = is_ratio ? Value(text + "%") : root_of(Expression(text, place_(box_size_at_))).value;
+  return after(is_ratio ? percent.end : end);
 }
 
 void SqlBuilder::inverse() { preferences_.back() = skyrank::inverse(std::move(preferences_.back())); }
@@ -148,11 +177,43 @@ void SqlBuilder::end_value_term() {
   sets_.clear();
 }
 
+// SKYLINE OF has its terms side by side still.
+void SqlBuilder::end_weights() {
+  const bool is_pareto = preferences_.size() == 1 && preferences_.front().kind == Kind::pareto;
+  std::vector<Preference> terms = is_pareto ? preferences_.front().children : std::move(preferences_);
+  at(prefer_at_, [&] { preferences_ = {weighted(std::move(terms), weights_)}; });
+}
+
 void SqlBuilder::prefer() {
   Preference preference = std::move(preferences_.back());
   preferences_.pop_back();
+  if (feasible_) {
+    preference = skyrank::feasible(std::move(*feasible_), std::move(violations_), std::move(preference));
+  }
   at(prefer_at_, [&] { check_tree(preference); });
   query_.prefer(std::move(preference));
+}
+
+std::optional<std::size_t> SqlBuilder::read_measure(std::size_t offset) {
+  const SqlToken word = sql_token(text_, offset);
+  const auto by =
+      find_by_word<Pick::By>([&](std::string_view known) { return equal_ignoring_case(word.in(text_), known); });
+  if (!by) return std::nullopt;
+  pick_.by = *by;
+  return after(word.end);
+}
+
+void SqlBuilder::reference_value() {
+  const Expression value = take_expression();
+  const Node& root = root_of(value);
+  const std::optional<double> number = root.op == Op::literal ? double_of(root.value) : std::nullopt;
+  if (!number) fail(expression_at_, "REFERENCE has numbers, not " + to_sql_text(root));
+  pick_.reference.push_back(*number);
+}
+
+void SqlBuilder::end_pick() {
+  at(integer_at_, [&] { check_pick(pick_); });
+  query_.pick(std::move(pick_));
 }
 
 void SqlBuilder::end_skyline() {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,13 +25,16 @@ class PreferenceReader {
       document_.fail(node, "a list inside a list of preferences is ambiguous: write {pareto: [...]} or {prior: [...]}");
     }
     if (!node.is_map()) document_.fail(node, "a preference is a map such as {low: price}, found " + found(node));
-    if (node.entries.size() != 1) {
+    const YamlNode* const size = size_of_boxes(node);
+    if (node.entries.size() != (size == nullptr ? 1 : 2)) {
       document_.fail(node, "a preference has one key, found " + std::to_string(node.entries.size()) +
                                "; several preferences are a list: [{low: a}, {high: b}]");
     }
-    const auto& [key, value] = node.entries.front();
+    const auto& [key, value] = node.entries[&node.entries.front().value == size ? 1 : 0];
     const Kind kind = kind_of(node, key);
-    return at_place_of(document_, node, [&, &argument = value] { return make(kind, argument); });
+    Preference preference = at_place_of(document_, node, [&, &argument = value] { return make(kind, argument); });
+    if (size == nullptr) return preference;
+    return at_place_of(document_, *size, [&] { return step(std::move(preference), read_step(*size)); });
   }
 
   std::vector<Preference> read_children(const YamlNode& node, const std::string& what) const {
@@ -41,6 +45,20 @@ class PreferenceReader {
   }
 
  private:
+  // The value of `step` beside another key, or null.
+  static const YamlNode* size_of_boxes(const YamlNode& node) {
+    const auto found =
+        std::ranges::find_if(node.entries, [](const YamlEntry& entry) { return entry.key.text == "step"; });
+    return found == node.entries.end() || node.entries.size() == 1 ? nullptr : &found->value;
+  }
+
+  // A number; with a unit or a % it is a text.
+  Value read_step(const YamlNode& node) const {
+    const std::string text = read_text(document_, node, "'step'");
+    const bool has_unit = !text.empty() && is_digit(text.front()) && !is_digit(text.back()) && text.back() != '.';
+    return has_unit ? Value(text) : read_value(document_, node, "'step'");
+  }
+
   Kind kind_of(const YamlNode& node, const YamlNode& key) const {
     const auto kind = find_by_word<Kind>([&](std::string_view word) { return key.text == word; });
     if (kind) return *kind;

@@ -6,6 +6,7 @@
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/locations.hpp"
+#include "engine/query/values.hpp"
 #include "engine/query/yaml/read.hpp"
 #include "engine/text.hpp"
 
@@ -14,10 +15,10 @@ namespace skyrank::query {
 namespace {
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
-const std::vector<std::string> kQueryKeys = {"name",    "from",   "where",    "group_by", "aggregate", "partition_by",
-                                             "prefer",  "levels", "at_least", "distinct", "skyband",   "rank_by",
-                                             "offset",  "limit",  "ties",     "nan",      "nulls",     "select",
-                                             "timeout", "using",  "sql"};
+const std::vector<std::string> kQueryKeys = {
+    "name",     "from",    "where",    "group_by",  "aggregate", "partition_by", "prefer",  "levels", "at_least",
+    "distinct", "skyband", "feasible", "violation", "weights",   "pick",         "rank_by", "offset", "limit",
+    "ties",     "nan",     "nulls",    "select",    "timeout",   "using",        "sql"};
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 // NOLINTEND(bugprone-throwing-static-initialization)
@@ -124,9 +125,15 @@ class QueryReader {
 
   void read_preference_part() {
     with("prefer", [&](const YamlNode& node, const std::string&) {
-      query_.prefer(read_preference(document_, node));
+      query_.prefer(with_feasible(with_weights(read_preference(document_, node))));
       at_place_of(document_, node, [&] { check_tree(*query_.prefer()); });
     });
+    with("weights", [&](const YamlNode& node, const std::string& what) {
+      if (map_.find("prefer") == nullptr) document_.fail(node, what + " need 'prefer'");
+    });
+    for (const std::string_view key : {"feasible", "violation"}) {
+      with(key, [&](const YamlNode& node, const std::string& what) { check_feasible(node, what); });
+    }
     with("levels",
          [&](const YamlNode& node, const std::string& what) { query_.levels(read_integer(document_, node, what, 1)); });
     with("at_least", [&](const YamlNode& node, const std::string& what) {
@@ -139,7 +146,62 @@ class QueryReader {
          [&](const YamlNode& node, const std::string& what) { query_.distinct(read_bool(document_, node, what)); });
   }
 
+  Pick read_pick(const YamlNode& node, const std::string& what) const {
+    const MapReader map(document_, node, what, {"count", "by", "reference"});
+    Pick pick;
+    pick.count = read_integer(document_, map.require("count"), "'count'", 1);
+    if (const YamlNode* by = map.find("by")) pick.by = read_choice<Pick::By>(document_, *by, "'by'");
+    if (const YamlNode* reference = map.find("reference")) {
+      for (const YamlNode& item : read_list(document_, *reference, "'reference'", "[200, 0]")) {
+        const std::optional<double> value = double_of(read_value(document_, item, "'reference'"));
+        if (!value) document_.fail(item, "'reference' has numbers, found " + found(item));
+        pick.reference.push_back(*value);
+      }
+    }
+    at_place_of(document_, node, [&] { check_pick(pick); });
+    return pick;
+  }
+
+  void check_feasible(const YamlNode& node, const std::string& what) const {
+    if (map_.find("prefer") == nullptr) document_.fail(node, what + " needs 'prefer'");
+    if (map_.find("feasible") == nullptr) document_.fail(node, what + " needs 'feasible'");
+  }
+
+  // The preference by sums of its terms, where `weights` says of which.
+  Preference with_weights(Preference preference) const {
+    const YamlNode* const node = map_.find("weights");
+    if (node == nullptr) return preference;
+    const std::vector<Expression> constraints = read_expressions(*node, "'weights'", "[price >= 2 * rating]");
+    const bool several = preference.kind == Preference::Kind::pareto;
+    return at_place_of(document_, *node, [&] {
+      return weighted(several ? preference.children : std::vector<Preference>{preference}, constraints);
+    });
+  }
+
+  // One expression, or a list.
+  std::vector<Expression> read_expressions(const YamlNode& node, const std::string& what,
+                                           const std::string& example) const {
+    std::vector<Expression> expressions;
+    if (!node.is_sequence()) return {read_expression(document_, node, what)};
+    document_.attempt_each(read_list(document_, node, what, example), [&](const YamlNode& item) {
+      expressions.push_back(read_expression(document_, item, what));
+    });
+    return expressions;
+  }
+
+  // The preference behind the condition of `feasible` and what `violation` lists.
+  Preference with_feasible(Preference preference) const {
+    const YamlNode* const condition = map_.find("feasible");
+    if (condition == nullptr) return preference;
+    std::vector<Expression> violations;
+    if (const YamlNode* const node = map_.find("violation")) {
+      violations = read_expressions(*node, "'violation'", "[weight - 10, power - 5]");
+    }
+    return feasible(read_expression(document_, *condition, "'feasible'"), std::move(violations), std::move(preference));
+  }
+
   void read_order() {
+    with("pick", [&](const YamlNode& node, const std::string& what) { query_.pick(read_pick(node, what)); });
     with("rank_by", [&](const YamlNode& node, const std::string& what) { query_.rank_by(read_ranking(node, what)); });
     with("offset",
          [&](const YamlNode& node, const std::string& what) { query_.offset(read_integer(document_, node, what, 0)); });

@@ -227,10 +227,12 @@ TEST(Expression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
       {"``", "expression:1:1: a column name is empty"},
       {"sqr(4)",
        "expression:1:1: there is no function 'sqr'; did you mean 'sqrt'? (functions are abs, min, max, sqrt, log, exp, "
-       "floor, ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
+       "floor, ceil, round, bucket, log_bucket, coalesce, year, month, day, hour, minute, second, weekday, length, "
+       "lower, upper)"},
       {"GREATEST(a, 4)",
        "expression:1:1: there is no function 'GREATEST'; write max(a, b) (functions are abs, min, max, sqrt, log, exp, "
-       "floor, ceil, round, coalesce, year, month, day, hour, minute, second, weekday, length, lower, upper)"},
+       "floor, ceil, round, bucket, log_bucket, coalesce, year, month, day, hour, minute, second, weekday, length, "
+       "lower, upper)"},
       {"1 + sqrt(1, 2)", "expression:1:5: 'sqrt' takes 1 argument, found 2"},
       {"abs()", "expression:1:1: 'abs' takes 1 argument, found 0"},
       {"max(a)",

@@ -10,8 +10,21 @@ from fractions import Fraction
 import yaml
 
 from expressions import EvaluationError, Written, checked, compile_expression
+from fronts import picked
 from measures import Measure, measure, read_call, skyband
-from preferences import NAN_FIRST, NULL_FIRST, places, read_preference, skyline, terms_of
+from preferences import (
+    NAN_FIRST,
+    NULL_FIRST,
+    behind_condition,
+    by_weights,
+    compare,
+    coordinate,
+    picked_terms,
+    places,
+    read_preference,
+    skyline,
+    terms_of,
+)
 from tables import read_csv
 
 PSEUDO_COLUMNS = ("row", "level", "score")
@@ -64,6 +77,10 @@ def run_query(query, names, table):
         # An expression means its column in what follows; the column's name in backquotes is that.
         query = with_key_names(query, {text: name for name, text in keys.items() if not text.isidentifier()})
     preference = read_preference(query["prefer"]) if "prefer" in query else None
+    if "weights" in query:
+        preference = by_weights(as_list(query["weights"]), preference)
+    if "feasible" in query:
+        preference = behind_condition(query["feasible"], as_list(query.get("violation", [])), preference)
     ranking = [read_ranking(term) for term in as_list(query.get("rank_by", []))]
     terms = [term for term in ranking if not isinstance(term, Measure)] + (terms_of(preference) if preference else [])
     for term in terms:
@@ -194,6 +211,8 @@ def answer_part(query, rows, preference, ranking, calls):
         for term in terms:
             term.values = measures[term.call[0], *term.call[1]]
         levels = found
+    if levels and "pick" in query:
+        levels = {i: levels[i] for i in picked_rows(query, rows, preference, sorted(levels))}
     order = sorted(levels)
     ranks = {
         i: tuple(term.place_of(i) if isinstance(term, Measure) else term.place(rows[i][1]) for term in ranking)
@@ -202,6 +221,16 @@ def answer_part(query, rows, preference, ranking, calls):
     order.sort(key=lambda i: ranks[i])
     kept = limited(query, order, ranks)
     return [(*rows[i], levels[i], {call: values[i] for call, values in measures.items()}) for i in kept]
+
+
+def picked_rows(query, rows, preference, kept):
+    terms = picked_terms(preference)
+    weighs = query["pick"].get("by") != "coverage"
+    points = {i: [coordinate(term, rows[i][1]) for term in terms] if weighs else [] for i in kept}
+    placed_rows = places(preference, [row for _, row in rows])
+    query = {**query, "pick": {**query["pick"], "signs": [term.sign for term in terms]}}
+    return picked(query, range(len(rows)), kept, points,
+                  lambda a, b: compare(preference, placed_rows[a], placed_rows[b]) == "<")
 
 
 def pareto_levels(query, rows, preference):

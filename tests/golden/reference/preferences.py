@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+from fronts import as_number, box_of, corners_of, violation_of, weighted_value
 from expressions import Written, as_datetime, as_decimal, compile_expression
 
 NAN, NULL = (1, 0), (2, 0)  # places behind every value, which is (0, key)
@@ -84,6 +85,7 @@ class Term:
         self.nan, self.null = NAN, NULL
         if kind in ("low", "high"):
             self.value = compile_expression(argument)
+            self.text = argument
             if kind == "high":
                 self.sign = -self.sign
             self.key = number
@@ -116,12 +118,51 @@ class Composition:
 def read_preference(node, inverted=False):
     if isinstance(node, list):
         return Composition("pareto", [read_preference(child, inverted) for child in node])
-    ((kind, argument),) = node.items()
+    step = node.get("step")
+    ((kind, argument),) = ((key, value) for key, value in node.items() if key != "step")
     if kind == "inverse":
         return read_preference(argument, not inverted)
     if kind in ("pareto", "prior"):
         return Composition(kind, [read_preference(child, inverted) for child in argument])
-    return Term(kind, argument, inverted)
+    term = Term(kind, argument, inverted)
+    if step is not None:
+        value = term.value
+        term.value = lambda row: box_of(value(row), step)
+    return term
+
+
+def behind_condition(condition, violations, preference):
+    """Constraint domination: rows that meet a condition first, then by violations, then by the preference."""
+    terms = [Term("where", condition, False)]
+    for violation in violations:
+        terms.append(Term("low", "0", False))
+        terms[-1].value = violation_of(condition, violation)
+    return Composition("prior", [*terms, preference])
+
+
+def by_weights(constraints, preference):
+    """The Pareto order of the sums at the corners of some weights. Terms are columns."""
+    terms = terms_of(preference)
+    sums = []
+    for weights in corners_of([term.text for term in terms], constraints):
+        sums.append(Term("low", "0", False))
+        sums[-1].value = weighted_value([(term.sign, term.value) for term in terms], weights)
+    return Composition("pareto", sums)
+
+
+def picked_terms(preference):
+    """The terms of the last part of a prior."""
+    if isinstance(preference, Composition) and preference.kind == "prior":
+        return picked_terms(preference.children[-1])
+    return terms_of(preference)
+
+
+def coordinate(term, row):
+    """A value as a number that is the better the less it is."""
+    place = term.place(row)
+    if place[0] != 0:
+        return -math.inf if place[0] < 0 else math.inf
+    return term.sign * as_number(term.value(row)) + 0.0
 
 
 def terms_of(preference):

@@ -23,6 +23,7 @@ void print_clauses(const Query& query, const Dialect& dialect, const Add& add) {
   clause(query.at_least().has_value(), "at_least", [&] { return std::to_string(*query.at_least()); });
   clause(query.skyband().has_value(), "skyband", [&] { return dialect.skyband(*query.skyband()); });
   clause(query.distinct(), "distinct", [] { return std::string("true"); });
+  clause(query.pick().has_value(), "pick", [&] { return dialect.pick(*query.pick()); });
   clause(!query.rank_by().empty(), "rank_by", [&] { return dialect.ranking(query.rank_by()); });
   clause(query.offset() != 0, "offset", [&] { return std::to_string(query.offset()); });
   clause(query.limit().has_value(), "limit", [&] { return std::to_string(*query.limit()); });

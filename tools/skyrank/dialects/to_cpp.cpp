@@ -136,6 +136,11 @@ std::string path(const ForcedPath& used) {
   return "{" + text + "}";
 }
 
+std::string pick(const Pick& one) {
+  return fmt::format("Pick{{{}, Pick::By::{}, {}}}", one.count, query::word_for(one.by),
+                     list(one.reference, [](double number) { return value(number); }));
+}
+
 /// A name for a variable.
 std::string identifier(const std::string& name) {
   std::string result = name.empty() ? "query" : name;
@@ -149,6 +154,7 @@ struct Cpp {
   static std::string expression(const Expression& one) { return code(one); }
   static std::string keys(const std::vector<GroupKey>& all) { return list(all, key); }
   static std::string aggregates(const std::vector<Aggregate>& all) { return list(all, aggregate); }
+  static std::string pick(const Pick& one) { return tools::pick(one); }
   static std::string preferences(const Preference& p) {
     return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
   }

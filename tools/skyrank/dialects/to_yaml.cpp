@@ -120,11 +120,19 @@ std::string path(const ForcedPath& used) {
   return "{" + text + "}";
 }
 
+std::string pick(const Pick& one) {
+  std::string text = fmt::format("{{count: {}, by: {}", one.count, query::word_for(one.by));
+  if (!one.reference.empty())
+    text += ", reference: " + list(one.reference, [](double number) { return value(number); });
+  return text + "}";
+}
+
 /// The texts of clauses as values of a query's keys.
 struct Yaml {
   static std::string expression(const Expression& one) { return text_of(one); }
   static std::string keys(const std::vector<GroupKey>& all) { return list(all, named<GroupKey>); }
   static std::string aggregates(const std::vector<Aggregate>& all) { return tools::aggregates(all); }
+  static std::string pick(const Pick& one) { return tools::pick(one); }
   static std::string preferences(const Preference& p) {
     return p.kind == Kind::pareto && p.children.size() > 1 ? list(p.children, preference) : preference(p);
   }

@@ -37,9 +37,13 @@ Value random_target() {
   return std::holds_alternative<bool>(value) ? Value(std::int64_t{5}) : value;
 }
 
+Value random_step() {
+  return *rc::gen::element<Value>(std::int64_t{5}, 0.25, Decimal{1, 30}, std::string("10%"), std::string("0.5 h"));
+}
+
 Preference random_term() {
   switch (*rc::gen::inRange(0, 6)) {
-    case 0: return low(random_expression());
+    case 0: return flag() ? low(random_expression()) : step(low(random_expression()), random_step());
     case 1: return high(random_expression());
     case 2: return where(random_expression());
     case 3: return around(random_expression(), random_target());
@@ -125,6 +129,13 @@ void add_path(Query& query) {
   if (flag()) query.name("a-name_1.x");
 }
 
+Pick random_pick() {
+  const auto by = static_cast<Pick::By>(*rc::gen::inRange(0, 3));
+  const std::vector<double> reference = {-1.5, 1e30, 3};
+  return {*rc::gen::inRange<std::int64_t>(1, kMaxCount), by,
+          by == Pick::By::hypervolume ? reference : std::vector<double>{}};
+}
+
 Query random_query() {
   Query query = Query::from(*rc::gen::element<std::string>("t", "a b", "x/y.csv", "select", "it's.csv", "*.parquet"));
   if (flag()) query.where(random_expression());
@@ -132,7 +143,11 @@ Query random_query() {
   if (flag()) query.partition_by(random_keys());
   if (flag()) {
     query.prefer(random_preference(3)).distinct(flag());
+    if (*rc::gen::inRange(0, 4) == 0) {
+      query.prefer(feasible(random_expression(), {random_expression()}, random_preference(2)));
+    }
     if (flag()) query.levels(*rc::gen::inRange<std::int64_t>(1, kMaxCount));
+    if (flag()) query.pick(random_pick());
     if (!query.levels() && flag()) query.skyband(flag() ? kAllRows : *rc::gen::inRange<std::int64_t>(1, kMaxCount));
     if (!query.levels() && !query.skyband() && flag()) query.at_least(*rc::gen::inRange<std::int64_t>(0, kMaxCount));
   }

@@ -63,6 +63,8 @@ std::vector<Statement> clauses() {
       {"SELECT * FROM t PREFERRING LOW a LEVELS 2", skyline(low("a")).levels(2)},
       {"SELECT * FROM t PREFERRING LOW a SKYBAND 2", skyline(low("a")).skyband(2)},
       {"SELECT * FROM t PREFERRING LOW a Skyband All", skyline(low("a")).skyband(kAllRows)},
+      {"SELECT * FROM t PREFERRING LOW pick SKYBAND 3 PICK 2 ORDER BY Dominates() DESC",
+       skyline(low("pick")).skyband(3).pick(Pick{2, Pick::By::distance, {}}).rank_by({high("dominates()")})},
       {"SELECT Dominates( ) AS d, CONTRIBUTION(1, -0.5) FROM t PREFERRING LOW a ORDER BY level(), d DESC, \"skyband\"",
        skyline(low("a"))
            .rank_by({low("level()"), high("dominates()"), low("skyband")})
@@ -113,6 +115,25 @@ std::vector<Statement> preferences() {
       {"SELECT * FROM t SKYLINE OF DISTINCT price, max(a, b) MAX",
        from("t").prefer({low("price"), high("max(a, b)")}).distinct(true)},
       {"SELECT * FROM t SKYLINE OF price", skyline(low("price"))},
+      {"SELECT * FROM t PREFERRING LOW a STEP 5 PLUS HIGH b + 1 STEP 0.5 PLUS INVERSE LOW c STEP 10 %",
+       skyline(pareto({step(low("a"), std::int64_t{5}), step(high("b + 1"), 0.5), inverse(step(low("c"), "10%"s))}))},
+      {"SELECT * FROM t PREFERRING LOW step STEP '7d'", skyline(step(low("step"), "7d"s))},
+      {"SELECT * FROM t PREFERRING LOW a PLUS LOW b FEASIBLE w <= 10 AND p <= 5 VIOLATION w - 10, p LEVELS 2",
+       skyline(feasible("w <= 10 and p <= 5", {"w - 10", "p"}, pareto({low("a"), low("b")}))).levels(2)},
+      {"SELECT * FROM t PREFERRING DISTINCT LOW feasible FEASIBLE violation VIOLATION violation",
+       skyline(feasible("violation", {"violation"}, low("feasible"))).distinct(true)},
+      {"SELECT * FROM t PREFERRING LOW pick LEVELS 2 PICK 3 BY COVERAGE ORDER BY pick LIMIT 2",
+       skyline(low("pick")).levels(2).pick(Pick{3, Pick::By::coverage, {}}).rank_by({low("pick")}).limit(2)},
+      {"SELECT * FROM t SKYLINE OF a, b MAX PARTITION BY c PICK 5",
+       from("t").prefer({low("a"), high("b")}).partition_by({"c"}).pick(Pick{5, Pick::By::distance, {}})},
+      {"SELECT * FROM t PREFERRING LOW a PLUS HIGH b PICK 5 BY HYPERVOLUME REFERENCE (200, -0.5)",
+       from("t").prefer({low("a"), high("b")}).pick(Pick{5, Pick::By::hypervolume, {200, -0.5}})},
+      {"SELECT * FROM t PREFERRING LOW a PLUS HIGH b WEIGHTED BY a >= b, a <= 3 * b FEASIBLE c",
+       skyline(feasible("c", {}, weighted({low("a"), high("b")}, {"a >= b", "a <= 3 * b"})))},
+      {"SELECT * FROM t SKYLINE OF weighted, b MAX WEIGHTED BY weighted >= 2 * b",
+       skyline(weighted({low("weighted"), high("b")}, {"weighted >= 2 * b"}))},
+      {"SELECT * FROM t SKYLINE OF a MIN, b MAX FEASIBLE c IN (1, 2)",
+       skyline(feasible("c in [1, 2]", {}, pareto({low("a"), high("b")})))},
   };
 }
 

@@ -44,12 +44,15 @@ __global__ void __launch_bounds__(kMapThreads)
 }
 
 template <class Stored, class Place>
-__global__ void __launch_bounds__(kMapThreads) write_selected(SomeRows<Stored> from, std::size_t k, const Place* places,
-                                                              Stored* values, Positions positions, std::size_t first) {
-  for_all(from.rows * k, [&](std::size_t i) {
-    const auto place = static_cast<std::size_t>(places[i / k * from.columns + i % k]);
-    values[i] = from.numbers.stored[from.place_of(place)];
-    positions.set(first + i, static_cast<std::int64_t>(place % from.columns));
+__global__ void __launch_bounds__(kMapThreads)
+    write_selected(SomeRows<Stored> from, const Place* places, RowAnswer<Stored> answer) {
+  const RowParts<Stored> rows{
+      .numbers = from.numbers.stored, .rows = from.rows, .columns = from.columns, .stride = from.stride};
+  for_all(from.rows * answer.stride, [&](std::size_t i) {
+    const std::size_t row = i / answer.stride;
+    const std::size_t rank = i % answer.stride;
+    const auto place = static_cast<std::size_t>(places[row * from.columns + rank]);
+    answer.put(rows, row, rank, place % from.columns);
   });
 }
 
@@ -79,7 +82,8 @@ struct SortArrays {
 };
 
 template <class Stored, class Place>
-void select_with_places(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+void select_with_places(const SelectProblem& problem, Positions before, Workspace& workspace,
+                        const DeviceStream& device) {
   using Key = typename Numbers<Stored, Float::none>::Key;
   const auto rows = static_cast<std::size_t>(problem.rows);
   const auto columns = static_cast<std::size_t>(problem.columns);
@@ -90,6 +94,7 @@ void select_with_places(const SelectProblem& problem, Workspace& workspace, cons
   const auto order = make_key_order<Key>(problem.element, problem.largest, problem.nan_first);
   const auto* const numbers = static_cast<const Stored*>(problem.values);
   const std::size_t stride = static_cast<std::size_t>(problem.row_stride) / sizeof(Stored);
+  const Positions positions{problem.selected_positions, problem.wide_positions};
   for (std::size_t first = 0; first < rows; first += at_a_time) {
     const SomeRows<Stored> some{.numbers = {numbers + first * stride, order},
                                 .rows = std::min(at_a_time, rows - first),
@@ -104,26 +109,29 @@ void select_with_places(const SelectProblem& problem, Workspace& workspace, cons
              arrays.keys[0]);
       arrays.sort(n, std::bit_width(some.rows - 1), device.stream);
     }
-    launch("write_selected", write_selected<Stored, Place>, few_each(some.rows * k, device), device.stream, some, k,
-           arrays.places[0], static_cast<Stored*>(problem.selected_values) + first * k,
-           Positions{problem.selected_positions, problem.wide_positions}, first * k);
+    RowAnswer<Stored> answer;
+    answer.selected = {static_cast<Stored*>(problem.selected_values) + first * k, positions.from(first * k)};
+    answer.stride = k;
+    if (before.data != nullptr) answer.before = before.from(first * stride);
+    launch("write_selected", write_selected<Stored, Place>, few_each(some.rows * k, device), device.stream, some,
+           arrays.places[0], answer);
   }
 }
 
 }  // namespace
 
 template <class Stored>
-void select_by_sort(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+void select_by_sort(const SelectProblem& problem, Positions before, Workspace& workspace, const DeviceStream& device) {
   // The sort counts values of 32 bits with 32 bits.
   if (problem.columns > std::numeric_limits<std::int32_t>::max()) {
-    return select_with_places<Stored, std::int64_t>(problem, workspace, device);
+    return select_with_places<Stored, std::int64_t>(problem, before, workspace, device);
   }
-  select_with_places<Stored, std::uint32_t>(problem, workspace, device);
+  select_with_places<Stored, std::uint32_t>(problem, before, workspace, device);
 }
 
-template void select_by_sort<std::uint8_t>(const SelectProblem&, Workspace&, const DeviceStream&);
-template void select_by_sort<std::uint16_t>(const SelectProblem&, Workspace&, const DeviceStream&);
-template void select_by_sort<std::uint32_t>(const SelectProblem&, Workspace&, const DeviceStream&);
-template void select_by_sort<std::uint64_t>(const SelectProblem&, Workspace&, const DeviceStream&);
+template void select_by_sort<std::uint8_t>(const SelectProblem&, Positions, Workspace&, const DeviceStream&);
+template void select_by_sort<std::uint16_t>(const SelectProblem&, Positions, Workspace&, const DeviceStream&);
+template void select_by_sort<std::uint32_t>(const SelectProblem&, Positions, Workspace&, const DeviceStream&);
+template void select_by_sort<std::uint64_t>(const SelectProblem&, Positions, Workspace&, const DeviceStream&);
 
 }  // namespace skyrank::kernels::cuda::select

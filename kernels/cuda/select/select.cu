@@ -88,7 +88,7 @@ std::size_t blocks_of(const RowParts<Stored>& rows, std::size_t k, const DeviceS
 
 /// The columns of rows of which each stretch is read by several blocks.
 struct LongStretches {
-  std::size_t count = 0;  ///< 0 where rows are not that long, or the stretches' best too many
+  std::size_t count = 0;  ///< 0 where rows are not that long
   std::size_t columns = 0;
 
   template <class Stored>
@@ -97,11 +97,9 @@ struct LongStretches {
     count = (rows.columns + LongPolicy::kMaxColumns - 1) / LongPolicy::kMaxColumns;
     columns = (rows.columns + count - 1) / count;
     const std::size_t last = rows.columns - (count - 1) * columns;
-    const auto blocks_for = [&](std::size_t size) {
-      return blocks_of<Stored>({.rows = rows.rows, .columns = size}, k, device);
-    };
-    const bool is_selected_at_last = k <= RowPolicy::kMaxWanted || blocks_for(count * k) > 0;
-    if (blocks_for(columns) == 0 || blocks_for(last) == 0 || !is_selected_at_last) count = 0;
+    for (const std::size_t size : {columns, last}) {
+      if (blocks_of<Stored>({.rows = rows.rows, .columns = size}, k, device) == 0) count = 0;
+    }
   }
 };
 
@@ -136,16 +134,12 @@ RowParts<typename N::Stored> best_of_stretches(const RowParts<typename N::Stored
 }
 
 template <class N>
-void select_by_parts(const SelectProblem& problem, Workspace& workspace, const DeviceStream& device) {
+void select_by_parts(const SelectProblem& problem, RowParts<typename N::Stored> rows,
+                     RowAnswer<typename N::Stored> answer, const KeyOrder<typename N::Key>& order, Workspace& workspace,
+                     const DeviceStream& device) {
   using Stored = typename N::Stored;
   const auto k = static_cast<std::size_t>(problem.k);
   const bool wide = problem.columns > std::numeric_limits<std::int32_t>::max();
-  const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
-  RowParts<Stored> rows = rows_of<Stored>(problem);
-  RowAnswer<Stored> answer;
-  if (const LongStretches stretches(rows, k, device); stretches.count > 0) {
-    rows = best_of_stretches<N>(rows, stretches, order, k, answer, workspace, device);
-  }
   for (bool is_last = false; !is_last;) {
     const std::size_t blocks = blocks_of(rows, k, device);
     if (blocks > 0) {
@@ -175,11 +169,20 @@ void select_numbers(const SelectProblem& problem, Workspace& workspace, const De
   using Stored = typename N::Stored;
   const SelectProblem dense = is_spread(problem) ? packed<Stored>(problem, workspace, device) : problem;
   const auto k = static_cast<std::size_t>(problem.k);
-  const RowParts<Stored> rows = rows_of<Stored>(dense);
-  if (k > RowPolicy::kMaxWanted && blocks_of(rows, k, device) == 0 && LongStretches(rows, k, device).count == 0) {
-    return select_by_sort<Stored>(dense, workspace, device);
+  const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
+  RowParts<Stored> rows = rows_of<Stored>(dense);
+  RowAnswer<Stored> answer;
+  if (const LongStretches stretches(rows, k, device); stretches.count > 0) {
+    rows = best_of_stretches<N>(rows, stretches, order, k, answer, workspace, device);
   }
-  select_by_parts<N>(dense, workspace, device);
+  if (k <= RowPolicy::kMaxWanted || blocks_of(rows, k, device) > 0) {
+    return select_by_parts<N>(problem, rows, answer, order, workspace, device);
+  }
+  SelectProblem left = dense;
+  left.values = rows.numbers;
+  left.columns = static_cast<std::int64_t>(rows.columns);
+  left.row_stride = static_cast<std::int64_t>(rows.stride * sizeof(Stored));
+  select_by_sort<Stored>(left, answer.before, workspace, device);
 }
 
 void select_in(const SelectProblem& problem, Workspace& workspace, cudaStream_t stream) {

@@ -59,9 +59,13 @@ Domain common_domain(const std::vector<ExpressionPtr>& values) {
 
 Domain arithmetic_domain(Op op, const Expression& a, const Expression& b) {
   if (is_number(a.domain.kind) && is_number(b.domain.kind)) {
-    if (adapts_to_unsigned(a) && b.domain.kind == Kind::uint64) return b.domain;
-    if (adapts_to_unsigned(b) && a.domain.kind == Kind::uint64) return a.domain;
-    return {number_kind(a.domain.kind, b.domain.kind)};
+    Kind kind = number_kind(a.domain.kind, b.domain.kind);
+    if ((adapts_to_unsigned(a) && b.domain.kind == Kind::uint64) ||
+        (adapts_to_unsigned(b) && a.domain.kind == Kind::uint64)) {
+      kind = Kind::uint64;
+    }
+    // A difference of unsigned numbers may be negative.
+    return {op == Op::subtract && kind == Kind::uint64 ? Kind::int64 : kind};
   }
   const bool difference = op == Op::subtract && a.domain.kind == b.domain.kind;
   return {difference ? Kind::int64 : Kind::date};

@@ -87,8 +87,10 @@ struct WhyCase {
         return unknown ? Value(Null{}) : Value(true);
       }
       // The condition to meet, and the violation of rows that do not.
-      const bool is_met = expression == Expression("k <= 2");
-      if (is_met || expression == Expression("case when k <= 2 then 0 else k end")) {
+      static const Expression condition("k <= 2");
+      static const Expression violation("case when k <= 2 then 0 else k end");
+      const bool is_met = expression == condition;
+      if (is_met || expression == violation) {
         const Value k = row("k");
         const auto* number = std::get_if<std::int64_t>(&k);
         if (number == nullptr) return Null{};

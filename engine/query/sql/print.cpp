@@ -166,7 +166,7 @@ std::string print_options(const Query& query) {
 }
 
 std::string print(const Pick& pick) {
-  const std::string text = std::to_string(pick.count) + " BY " + query::in_capitals(query::word_for(pick.by));
+  std::string text = std::to_string(pick.count) + " BY " + query::in_capitals(query::word_for(pick.by));
   if (pick.reference.empty()) return text;
   return text + " REFERENCE (" +
          joined(pick.reference, ", ", [](double value) { return sql_of(Expression::literal(value)); }) + ")";

@@ -5,7 +5,7 @@
 #include "engine/device/device_query_state.hpp"
 #include "engine/device/row_set.hpp"
 #include "engine/keys/keys.hpp"
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 
 namespace skyrank::exec {
 

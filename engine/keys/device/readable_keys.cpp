@@ -1,7 +1,7 @@
 #include "engine/keys/device/readable_keys.hpp"
 
 #include "engine/device/resident.hpp"
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 
 namespace skyrank::exec {
 

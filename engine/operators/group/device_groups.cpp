@@ -17,7 +17,7 @@
 #include "engine/operators/window.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/stop.hpp"
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
 #include "kernels/cuda/groups/best_groups.hpp"
 

@@ -32,7 +32,7 @@ Column Measurer::levels() const {
   return Column::own("level()", std::move(levels));
 }
 
-// What dominates a row that is kept is kept too: it is on a higher level, and less is above it.
+// Rows that dominate a kept one are kept too: they are on higher levels, and less is above them.
 Vector<std::int64_t> Measurer::numbers_of_dominators() {
   const Segments& segments = candidates_.segments;
   const auto n = static_cast<std::int64_t>(from_.places.size());

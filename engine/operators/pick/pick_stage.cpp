@@ -55,7 +55,7 @@ class Picker {
       scale_to_range(values);
       return kernels::pick_by_distance(points_of(values), count, first, context_);
     }
-    // What is infinite has no volume.
+    // Infinite values have no volume.
     std::ranges::replace_if(
         values.values, [](double value) { return !std::isfinite(value); }, std::numeric_limits<double>::infinity());
     return kernels::pick_by_volume(points_of(values), reference_.data(), count, context_);

@@ -155,7 +155,8 @@ void append(Kept& kept, std::span<const Leveled> rows, std::int64_t base) {
   kept.bounds.push_back(static_cast<std::int64_t>(kept.rows.size()));
 }
 
-/// Joins what the tasks kept, in their order.
+}  // namespace
+
 Kept join(Vector<Kept> parts) {
   if (parts.size() == 1) {
     parts.front().bounds.insert(parts.front().bounds.begin(), 0);
@@ -172,8 +173,6 @@ Kept join(Vector<Kept> parts) {
   }
   return all;
 }
-
-}  // namespace
 
 LevelRule level_rule(const query::BoundQuery& query) {
   return {.levels = query.levels.value_or(1), .at_least = query.at_least, .distinct = query.distinct};

@@ -64,6 +64,9 @@ LevelStrategy level_strategy(const SkylineKeys& keys, const SkylineSolver& solve
 /// Keeps the first of the rows that are equal in every step; `rows` ascending before and after.
 Vector<std::int64_t> drop_equal(const SkylineKeys& keys, const Vector<std::int64_t>& rows);
 
+/// Joins what tasks kept, each without the bound 0, in their order.
+Kept join(Vector<Kept> parts);
+
 /// Levels of each segment [bounds[s], bounds[s + 1]) of `keys`. With `distinct`, rows equal in all terms to one before
 /// them in their segment are dropped before the levels are formed, so they do not count for `at_least` either. (Equal
 /// rows are always on one level: it comes to the same to drop them from each level, which is what happens.)

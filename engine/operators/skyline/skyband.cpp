@@ -69,24 +69,12 @@ class Band {
   kernels::Work work_;
 };
 
-/// Joins what tasks kept, in their order.
-Kept joined(std::vector<Kept> parts) {
-  Kept all{.rows = {}, .levels = {}, .bounds = {0}};
-  for (const Kept& part : parts) {
-    const auto base = static_cast<std::int64_t>(all.rows.size());
-    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
-    all.levels.insert(all.levels.end(), part.levels.begin(), part.levels.end());
-    for (const std::int64_t bound : part.bounds) all.bounds.push_back(base + bound);
-  }
-  return all;
-}
-
 }  // namespace
 
 Kept keep_skyband(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, const SkybandRule& rule,
                   const ExecutionContext& context, Report& report) {
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
-  std::vector<Kept> kept(tasks.size());
+  Vector<Kept> kept(tasks.size());
   std::vector<kernels::Work> work(tasks.size());
   for_each_task(tasks, [&](std::size_t t) {
     for (std::int64_t s = tasks[t].begin; s < tasks[t].end; ++s) {
@@ -97,7 +85,7 @@ Kept keep_skyband(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, c
     }
   });
   for (const kernels::Work& part : work) report.work += part;
-  return joined(std::move(kept));
+  return join(std::move(kept));
 }
 
 Vector<std::int64_t> count_in_segments(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, CountRows count,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/keys/with_key.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/pick/greedy.hpp"
 #include "kernels/cpu/pick/pick.hpp"
@@ -18,17 +19,6 @@ constexpr std::size_t kBlocksOfTask = 8;
 enum : std::uint8_t { kBetter = 1, kWorse = 2 };
 
 using Comparisons = std::array<std::uint8_t, kBlock>;
-
-template <class F>
-void with_key(KeyWidth width, const F& f) {
-  switch (width) {
-    case KeyWidth::bytes1: return f(std::uint8_t{});
-    case KeyWidth::bytes2: return f(std::uint16_t{});
-    case KeyWidth::bytes4: return f(std::uint32_t{});
-    case KeyWidth::bytes8: break;
-  }
-  f(std::uint64_t{});
-}
 
 /// Compares a row with the rows [begin, begin + size).
 void compare(const StepsOfKeys& rows, std::size_t row, std::size_t begin, std::size_t size, Comparisons& result) {

@@ -26,8 +26,8 @@ Vector<std::size_t> pick_by_volume(const PointRows& points, const double* refere
   for (std::size_t i = 0; i < points.size; ++i) boxes[i] = box_volume(points[i], reference, dims);
   Vector<double> picked;
   Vector<double> limited;
-  // What a point dominates alone: its box without the parts of it that the others dominate, which are the boxes of
-  // their corners within it.
+  // A point alone dominates its box without the parts of it that the others dominate, which are the boxes of their
+  // corners within it.
   const auto gain = [&](std::size_t i) {
     context.check();
     if (boxes[i] == 0) return 0.0;

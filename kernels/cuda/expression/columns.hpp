@@ -9,7 +9,7 @@
 #include "kernels/common/column_scan.hpp"
 #include "kernels/common/expression.hpp"
 #include "kernels/common/host_device.hpp"
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/expression/steps.hpp"

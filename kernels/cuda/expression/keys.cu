@@ -1,9 +1,9 @@
 #include <cstdint>
 
+#include "kernels/common/keys/with_key.hpp"
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/map.cuh"
-#include "kernels/cuda/device/with_key.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 // Keys from stored values. Each kernel is bound by memory: types and recipes are told apart by branches that all

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/kernel/search.cuh"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/common/host_device.hpp"
-#include "kernels/common/key_recipe.hpp"
+#include "kernels/common/keys/key_recipe.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/range.hpp"

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "kernels/common/host_device.hpp"
+#include "kernels/common/keys/with_key.hpp"
 #include "kernels/common/transfers.hpp"
 #include "kernels/cuda/device/context.hpp"
 #include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/device/range.hpp"
 #include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/device/sort_and_scan.hpp"
-#include "kernels/cuda/device/with_key.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 
 // Partitions by sorting: pairs of a code and a place are sorted by the code, stably, so that places ascend within each

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "kernels/common/keys.hpp"
+#include "kernels/common/keys/with_key.hpp"
 #include "kernels/common/stored.hpp"
 #include "kernels/cuda/device/kernel/load_once.cuh"
-#include "kernels/cuda/device/with_key.hpp"
 #include "kernels/cuda/groups/contenders.hpp"
 
 // Keys as a kernel reads them: several neighbouring ones at a time, with loads of up to 16 bytes, so that a thread

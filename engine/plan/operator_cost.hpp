@@ -53,6 +53,7 @@ inline constexpr double kReadValue = 6e-9;
 inline constexpr double kReadText = 12e-9;
 inline constexpr double kReadChunk = 10e-6;      // a column of a row group
 inline constexpr double kReadPage = 50e-6;       // a page that is read for some of its rows
+inline constexpr double kReadAgain = 200e-6;     // a source that is read once more
 inline constexpr double kUnitQuery = 150e-6;     // a query of one unit, and its part of the answer
 inline constexpr double kUnitBest = 100e-9;      // a row that a ranking takes of a unit
 inline constexpr double kUnitRow = 2e-9;         // a row saves so much where its unit is answered alone,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/operators/gather/gather.hpp"
@@ -18,112 +20,102 @@ namespace {
 using query::BoundOutput;
 using query::BoundQuery;
 
-/// Row ids of a table that has the rows of some units, as ids of the source.
-class SourceIds {
+/// The rows of some units, which a table has one after the other: their numbers in the table and in the source.
+class UnitRows {
  public:
-  SourceIds(const Source& source, const std::vector<std::size_t>& units) {
+  UnitRows(const Source& source, const std::vector<std::size_t>& units) {
     std::int64_t first = 0;
     std::int64_t here = 0;
     std::size_t next = 0;
     for (std::size_t unit = 0; unit < source.units().size(); ++unit) {
       const std::int64_t rows = source.units()[unit].rows;
-      if (next < units.size() && units[next] == unit) {
-        ends_.push_back(here += rows);
-        shifts_.push_back(first + rows - here);
-        ++next;
-      }
       first += rows;
+      if (next == units.size() || units[next] != unit) continue;
+      here += rows;
+      table_ends_.push_back(here);
+      source_ends_.push_back(first);
+      ++next;
     }
   }
 
-  std::vector<RowId> of(const std::vector<RowId>& rows) const {
-    std::vector<RowId> ids;
-    ids.reserve(rows.size());
-    for (const RowId row : rows) {
-      const auto unit = std::ranges::upper_bound(ends_, row) - ends_.begin();
-      ids.push_back(row + shifts_[static_cast<std::size_t>(unit)]);
-    }
-    return ids;
-  }
+  std::vector<RowId> in_source(const std::vector<RowId>& rows) const { return mapped(rows, table_ends_, source_ends_); }
+  std::vector<RowId> in_table(const std::vector<RowId>& ids) const { return mapped(ids, source_ends_, table_ends_); }
 
  private:
-  std::vector<std::int64_t> ends_;    // of the units' rows in the table
-  std::vector<std::int64_t> shifts_;  // from a row of the table to that of the source
+  /// Rows as counted by units that end at `from`, counted by the same units where they end at `to`.
+  static std::vector<RowId> mapped(const std::vector<RowId>& rows, const std::vector<std::int64_t>& from,
+                                   const std::vector<std::int64_t>& to) {
+    std::vector<RowId> counted;
+    counted.reserve(rows.size());
+    for (const RowId row : rows) {
+      const auto unit = static_cast<std::size_t>(std::ranges::upper_bound(from, row) - from.begin());
+      counted.push_back(row + to[unit] - from[unit]);
+    }
+    return counted;
+  }
+
+  std::vector<std::int64_t> table_ends_;   // of the units
+  std::vector<std::int64_t> source_ends_;  // likewise
 };
 
-/// The rows of an answer with all columns that its outputs read, ascending.
+/// The rows of an answer with all columns that its outputs read.
 struct AnswerRows {
   Table table;
   std::vector<RowId> places;                ///< per row of the answer: its row in `table`
   std::optional<SourceCharge> charge = {};  ///< for what was read
 };
 
-/// The same ids, ascending, and where each went.
-std::pair<std::vector<RowId>, std::vector<RowId>> ascending(const std::vector<RowId>& rows) {
-  std::vector<RowId> sorted = rows;
-  std::ranges::sort(sorted);
-  std::vector<RowId> places;
-  places.reserve(rows.size());
-  for (const RowId row : rows) places.push_back(std::ranges::lower_bound(sorted, row) - sorted.begin());
-  return {std::move(sorted), std::move(places)};
+std::vector<RowId> at(const std::vector<RowId>& rows, std::span<const std::int64_t> order) {
+  std::vector<RowId> ordered;
+  ordered.reserve(order.size());
+  for (const std::int64_t i : order) ordered.push_back(rows[static_cast<std::size_t>(i)]);
+  return ordered;
 }
 
-/// Returns the places of rows of a source among those of some units, one after the other; `ids` ascend and are in
-/// these.
-std::vector<RowId> places_in(const Source& source, const std::vector<std::size_t>& units,
-                             const std::vector<RowId>& ids) {
-  std::vector<RowId> places;
-  auto id = ids.begin();
-  RowId end = 0;
-  RowId left_out = 0;
-  for (std::size_t unit = 0, next = 0; unit < source.units().size(); ++unit) {
-    const std::int64_t rows = source.units()[unit].rows;
-    end += rows;
-    for (; id != ids.end() && *id < end; ++id) places.push_back(*id - left_out);
-    const bool is_read = next < units.size() && units[next] == unit;
-    next += is_read ? 1 : 0;
-    left_out += is_read ? 0 : rows;
-  }
-  return places;
-}
-
-/// Reads the late columns for rows of the source, ascending: alone, or as whole columns where that is faster and these
-/// take a small part of the memory.
-SourceRows read_late_rows(const QueryContext& context, const QueryPlan& plan, const Source& source,
-                          const std::vector<RowId>& ids) {
+/// Returns true if the late columns are read as whole columns for so many rows: that is faster, and they take a small
+/// part of the memory.
+bool reads_whole_columns(const QueryContext& context, const QueryPlan& plan, const Source& source, std::size_t rows) {
   constexpr std::size_t kShare = 8;
-  const std::size_t bytes = ColumnSizes(source, plan.late).of_units(plan.units);
-  if (bytes >= context.engine.memory->left() / kShare ||
-      !whole_columns_are_faster(source, static_cast<double>(ids.size()), plan.units, plan.late)) {
-    return source.read_rows(ids, plan.late);
-  }
-  const SourceCharge charge(context.engine, plan.query.location, bytes);
+  return ColumnSizes(source, plan.late).of_units(plan.units) < context.engine.memory->left() / kShare &&
+         whole_columns_are_faster(source, static_cast<double>(rows), plan.units, plan.late);
+}
+
+/// Returns the rows `ids` of whole late columns.
+SourceRows pick_from_whole(const QueryContext& context, const QueryPlan& plan, const Source& source,
+                           const std::vector<RowId>& ids) {
+  const SourceCharge charge(context.engine, plan.query.location, ColumnSizes(source, plan.late).of_units(plan.units));
   const SourceRows whole = source.read(plan.units, plan.late);
-  return {gather_read(whole.table, plan.late, places_in(source, plan.units, ids)), whole.bytes};
+  return {gather_read(whole.table, plan.late, UnitRows(source, plan.units).in_table(ids)), whole.bytes};
 }
 
 /// Reads the late columns for the rows `ids` of the source, which are `rows` of `input`. Adds to `bytes` what is read
-/// of storage.
+/// of storage. Rows that are read alone are read in the order of the source.
 AnswerRows read_late(const QueryContext& context, const QueryPlan& plan, const Source& source, const Table& input,
                      const std::vector<RowId>& rows, const std::vector<RowId>& ids, std::uint64_t& bytes) {
-  const auto [sorted_rows, places] = ascending(rows);
-  const auto [sorted_ids, unused] = ascending(ids);
   SourceCharge charge(context.engine, plan.query.location,
                       ColumnSizes(source, plan.late).of_rows(static_cast<std::int64_t>(rows.size())));
-  SourceRows late = read_late_rows(context, plan, source, sorted_ids);
+  const bool whole = reads_whole_columns(context, plan, source, rows.size());
+  const Vector<std::int64_t> order = whole ? Vector<std::int64_t>() : ascending_order(ids);
+  SourceRows late = whole           ? pick_from_whole(context, plan, source, ids)
+                    : order.empty() ? source.read_rows(ids, plan.late)
+                                    : source.read_rows(at(ids, order), plan.late);
   charge.finish_reading();
   bytes += late.bytes;
+  const std::vector<RowId> input_rows = order.empty() ? rows : at(rows, order);
   std::vector<Column> columns = late.table.columns();
   for (const int column : plan.columns) {
-    columns[static_cast<std::size_t>(column)] = gather(input.column(column), sorted_rows, input.column(column).name());
+    columns[static_cast<std::size_t>(column)] = gather(input.column(column), input_rows, input.column(column).name());
   }
-  return {Table(std::move(columns)), places, std::move(charge)};
+  std::vector<RowId> places(rows.size());
+  std::iota(places.begin(), places.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) places[static_cast<std::size_t>(order[i])] = static_cast<RowId>(i);
+  return {Table(std::move(columns)), std::move(places), std::move(charge)};
 }
 
 /// Returns the rows of an answer in the source.
 std::vector<RowId> rows_in_source(const QueryPlan& plan, const Source& source, const std::vector<RowId>* ids,
                                   const std::vector<RowId>& rows) {
-  if (ids == nullptr) return SourceIds(source, plan.units).of(rows);
+  if (ids == nullptr) return UnitRows(source, plan.units).in_source(rows);
   std::vector<RowId> all;
   all.reserve(rows.size());
   for (const RowId row : rows) all.push_back((*ids)[static_cast<std::size_t>(row)]);

@@ -33,20 +33,6 @@ std::vector<int> columns_of_selection(BoundQuery query) {
   return query::columns_read(query);
 }
 
-void plan_columns(QueryPlan& plan, const Source& source) {
-  plan.columns = query::columns_read(plan.query);
-  if (!plan.rules.rules().has(Rule::late_columns)) return;
-  if (plan.query.group || !has_few_rows(plan.query)) {
-    return plan.rules.left_out(Rule::late_columns, "the answer may have as many rows as the table");
-  }
-  const std::vector<int> all = std::exchange(plan.columns, columns_of_selection(plan.query));
-  std::ranges::set_difference(all, plan.columns, std::back_inserter(plan.late));
-  if (plan.late.empty()) {
-    return plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
-  }
-  plan.rules.applied(Rule::late_columns, names_of(source, plan.late) + " read for the rows of the answer");
-}
-
 void plan_units(QueryPlan& plan, const Source& source) {
   plan.units = all_units(source);
   if (!plan.query.condition || !plan.rules.rules().has(Rule::unit_pruning)) return;
@@ -56,6 +42,38 @@ void plan_units(QueryPlan& plan, const Source& source) {
   plan.rules.applied(Rule::unit_pruning, std::to_string(skipped) + " of " + std::to_string(plan.units.size()) +
                                              " units skipped " + pruned.reason);
   plan.units = std::move(pruned.units);
+}
+
+/// Returns true if columns that the answer alone shows are read for its rows: they take much of the memory, or reading
+/// them with the others takes longer.
+bool reads_late(const EngineState& engine, QueryPlan& plan, const Source& source, const std::vector<int>& late) {
+  constexpr std::size_t kShare = 8;
+  if (ColumnSizes(source, late).of_units(plan.units) >= engine.memory->left() / kShare) return true;
+  const planner::Price alone = price_late_columns(plan.query, source, plan.units, late);
+  const double whole = read_seconds(source, plan.units, late);
+  return prefers_first(plan.rules, plan.lists_candidates, Rule::late_columns,
+                       {"for the rows of the answer", alone.expected}, {"with the other columns", whole},
+                       [&] { return std::pair(alone.high, whole); });
+}
+
+void plan_columns(const EngineState& engine, QueryPlan& plan, const Source& source) {
+  plan.columns = query::columns_read(plan.query);
+  if (!plan.rules.rules().has(Rule::late_columns)) return;
+  if (plan.query.group || !has_few_rows(plan.query)) {
+    return plan.rules.left_out(Rule::late_columns, "the answer may have as many rows as the table");
+  }
+  std::vector<int> selecting = columns_of_selection(plan.query);
+  std::vector<int> late;
+  std::ranges::set_difference(plan.columns, selecting, std::back_inserter(late));
+  if (late.empty()) {
+    return plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
+  }
+  if (!reads_late(engine, plan, source, late)) {
+    return plan.rules.left_out(Rule::late_columns, names_of(source, late) + " read sooner with the other columns");
+  }
+  plan.rules.applied(Rule::late_columns, names_of(source, late) + " read for the rows of the answer");
+  plan.columns = std::move(selecting);
+  plan.late = std::move(late);
 }
 
 bool is_text(const Source& source, int column) { return source.schema().column(column).type() == Type::string; }
@@ -160,8 +178,8 @@ bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
 
 QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source, bool lists_candidates) {
   QueryPlan plan{.query = query, .rules = RuleLog(engine.rules_of(query)), .lists_candidates = lists_candidates};
-  plan_columns(plan, source);
   plan_units(plan, source);
+  plan_columns(engine, plan, source);
   plan.otherwise = division_of_all(engine, plan, source);
   if (may_answer_units(engine, plan, source)) {
     plan.division = Division::units;

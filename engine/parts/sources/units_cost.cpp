@@ -13,6 +13,7 @@
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/plan/estimate.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "planner/facts/estimate.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -128,6 +129,18 @@ double units_to_answer(const BoundQuery& query, const Source& source, const std:
   return units_of_ranking(columns.front(), best / std::max(share, 1 / rows), rows / all);
 }
 
+/// Returns the number of rows that the answer to a query over so many rows is expected to have.
+double rows_of_answer(const BoundQuery& query, double rows) {
+  double answer = rows * (query.condition ? guess_selectivity(lower(*query.condition->root)) : 1);
+  if (query.preference && !query.levels && !query.skyband) {
+    query::ColumnSet columns;
+    columns.add(*query.preference);
+    answer = planner::skyline_of_dims(answer, static_cast<double>(columns.ascending().size()));
+  }
+  if (!query.limit || !query.partition_columns.empty()) return answer;
+  return std::min(answer, static_cast<double>(query.offset + *query.limit));
+}
+
 }  // namespace
 
 double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns) {
@@ -158,6 +171,14 @@ bool whole_columns_are_faster(const Source& source, double rows, const std::vect
   constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
   return rows_of(source, units) >= kMinRows &&
          whole_columns_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
+}
+
+planner::Price price_late_columns(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
+                                  std::span<const int> columns) {
+  const auto rows = static_cast<double>(rows_of(source, units));
+  const double whole = unit_cost::kReadAgain + whole_columns_seconds(source, units, columns);
+  const double alone = unit_cost::kReadAgain + read_rows_seconds(source, rows_of_answer(query, rows), columns);
+  return {.expected = std::min(alone, whole), .high = query.limit ? alone : whole};
 }
 
 // A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate

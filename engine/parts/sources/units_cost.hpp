@@ -27,6 +27,10 @@ double whole_columns_seconds(const Source& source, const std::vector<std::size_t
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
                               std::span<const int> columns);
 
+/// Prices reading columns once the rows of the answer are known, and for these alone; at high these are many.
+planner::Price price_late_columns(const query::BoundQuery& query, const Source& source,
+                                  const std::vector<std::size_t>& units, std::span<const int> columns);
+
 /// Prices of a query over units.
 struct UnitPrices {
   planner::Price one_by_one;  ///< at high no unit can be skipped

@@ -56,8 +56,7 @@ inline constexpr double kReadPage = 50e-6;       // a page that is read for some
 inline constexpr double kReadAgain = 200e-6;     // a source that is read once more
 inline constexpr double kUnitQuery = 150e-6;     // a query of one unit, and its part of the answer
 inline constexpr double kUnitBest = 100e-9;      // a row that a ranking takes of a unit
-inline constexpr double kUnitRow = 2e-9;         // a row saves so much where its unit is answered alone,
-inline constexpr double kUnitSkylineRow = 6e-9;  // and one of a skyline
+inline constexpr double kUnitSkylineRow = 6e-9;  // a row of a skyline saves so much where its unit is answered alone
 
 // Numbers of dominators, by the programs that count: a step of a sorted row, and a comparison of one key of two rows.
 inline constexpr double kCountStep = 6e-9;

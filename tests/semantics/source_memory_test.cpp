@@ -299,7 +299,7 @@ TEST_F(SourceMemory, LateColumnsOfManyRowsAreReadWhole) {
 }
 
 TEST_F(SourceMemory, SmallUnitsAreAnsweredTogether) {
-  const Query query = Query::from("t").rank_by({low("x")}).limit(10);
+  const Query query = Query::from("t").prefer({low("x"), low("y")});
   const auto plan = [&](std::int64_t units, std::int64_t rows_of_unit, std::size_t bytes) {
     return to_string(engine(bytes).run(query, MadeUnits(units, rows_of_unit)).plan);
   };

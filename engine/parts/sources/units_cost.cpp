@@ -111,6 +111,11 @@ double units_of_skyline(const std::vector<ColumnRanges>& columns) {
   return left;
 }
 
+/// Returns the number of rows that are expected to pass the condition.
+double rows_passing(const BoundQuery& query, double rows) {
+  return rows * (query.condition ? guess_selectivity(lower(*query.condition->root)) : 1);
+}
+
 /// Returns the expected number of units that are read.
 double units_to_answer(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        double rows) {
@@ -124,14 +129,14 @@ double units_to_answer(const BoundQuery& query, const Source& source, const std:
   }
   if (columns.empty() || (query.preference && query.condition)) return all;
   if (columns.size() > 1) return units_of_skyline(columns);
-  const double share = query.condition ? guess_selectivity(lower(*query.condition->root)) : 1;
+  const double share = rows_passing(query, rows) / rows;
   const auto best = static_cast<double>(query.preference ? 1 : query.offset + query.limit.value_or(0));
   return units_of_ranking(columns.front(), best / std::max(share, 1 / rows), rows / all);
 }
 
 /// Returns the number of rows that the answer to a query over so many rows is expected to have.
 double rows_of_answer(const BoundQuery& query, double rows) {
-  double answer = rows * (query.condition ? guess_selectivity(lower(*query.condition->root)) : 1);
+  double answer = rows_passing(query, rows);
   if (query.preference && !query.levels && !query.skyband) {
     query::ColumnSet columns;
     columns.add(*query.preference);
@@ -181,18 +186,17 @@ planner::Price price_late_columns(const BoundQuery& query, const Source& source,
   return {.expected = std::min(alone, whole), .high = query.limit ? alone : whole};
 }
 
-// A unit's rows are in the caches when it is answered, and those of a skyline meet the rows that are known to dominate
-// many, before they are copied.
+// Rows of a skyline meet those that are known to dominate many while their unit is in the caches, before they are
+// copied. A ranking gains by units that are skipped alone.
 UnitPrices price_units(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns) {
   const auto rows = static_cast<double>(rows_of(source, units));
   const double read = read_seconds(source, units, columns);
-  const double gain = query.preference && !query.condition ? unit_cost::kUnitSkylineRow : unit_cost::kUnitRow;
   const double share = units_to_answer(query, source, units, rows) / static_cast<double>(units.size());
   const auto wanted = static_cast<double>(query.preference ? 0 : query.offset + query.limit.value_or(0));
   const double best = std::min(rows, wanted * static_cast<double>(units.size()));
   const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
-  const double together = read + rows * gain;
+  const double together = read + (query.preference ? rows_passing(query, rows) * unit_cost::kUnitSkylineRow : 0);
   return {.one_by_one = {share * (queries + read), queries + read}, .together = {together, together}};
 }
 

@@ -23,6 +23,11 @@ bool any(const std::uint8_t* flags, std::int64_t size) {
   return std::memchr(flags, 1, static_cast<std::size_t>(size)) != nullptr;
 }
 
+/// Clears the flags that are not among `others` too.
+void keep_both(std::uint8_t* __restrict flags, std::int64_t size, const std::uint8_t* others) {
+  for (std::int64_t i = 0; i < size; ++i) flags[i] &= others[i];
+}
+
 /// A stored value in its evaluation type, which holds it exactly.
 template <class T, class Stored>
 T widened(Stored value) {
@@ -118,8 +123,7 @@ void Interpreter::intersect_validity(std::int64_t size, Vec& out, Vec& a, Vec& b
   if (a.valid == nullptr) return take_validity(out, b);
   if (b.valid == nullptr || a.valid == kAllNull.data()) return take_validity(out, a);
   if (b.valid == kAllNull.data()) return take_validity(out, b);
-  auto* valid = a.validity.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size; ++i) valid[i] &= b.valid[i];
+  keep_both(a.validity.as<std::uint8_t>(), size, b.valid);
   take_validity(out, a);
 }
 
@@ -143,7 +147,7 @@ Interpreter::Active Interpreter::all_present(std::span<const Vec> operands, Acti
   store_active(active, present);
   for (const Vec& operand : operands) {
     if (operand.valid == nullptr) continue;
-    for (std::int64_t i = 0; i < size_; ++i) present[i] &= operand.valid[i];
+    keep_both(present, size_, operand.valid);
   }
   return present;
 }
@@ -192,7 +196,7 @@ Vec Interpreter::literal(const Operation& operation) {
         Buffer scratch = pool_.take();
         const Stored* stored = load_values(column, rows_, begin_, size_, scratch.as<Stored>());
         T* values = out.values.as<T>();
-        for (std::int64_t i = 0; i < size_; ++i) values[i] = widened<T>(stored[i]);
+        set_rows(values, size_, [=](std::int64_t i) { return widened<T>(stored[i]); });
       }
     });
   });
@@ -234,7 +238,7 @@ Vec Interpreter::is_null(const Operation& operation, Active active) {
   if (values.valid == nullptr) {
     std::fill_n(truth, size_, present);
   } else {
-    for (std::int64_t i = 0; i < size_; ++i) truth[i] = (values.valid[i] ^ 1) ^ present;
+    set_rows(truth, size_, [=, valid = values.valid](std::int64_t i) { return (valid[i] ^ 1) ^ present; });
   }
   return out;
 }
@@ -284,10 +288,8 @@ Vec Interpreter::case_when(const Operation& operation, Active active) {
     } else {
       const Vec condition = spread(evaluate(operand(operation, child), open), size_);
       const auto* truth = condition.as<std::uint8_t>();
-      for (std::int64_t i = 0; i < size_; ++i) taken[i] = open[i] & truth[i];
-      if (condition.valid != nullptr) {
-        for (std::int64_t i = 0; i < size_; ++i) taken[i] &= condition.valid[i];
-      }
+      set_rows(taken, size_, [=](std::int64_t i) { return open[i] & truth[i]; });
+      if (condition.valid != nullptr) keep_both(taken, size_, condition.valid);
       if (!any(taken, size_)) continue;
     }
     const Operation& branch = operand(operation, is_else ? child : child + 1);

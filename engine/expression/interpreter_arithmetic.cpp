@@ -160,13 +160,20 @@ void with_operand_types(Type a, Type b, F&& f) {
   return b == Type::uint64 ? f(std::int64_t{}, std::uint64_t{}) : f(std::int64_t{}, std::int64_t{});
 }
 
+/// Stores `f(i, failed)` of every row; the top bit of what it returns is set if any failed.
+template <class Out, class F>
+std::uint64_t apply_rows(Out* out, std::int64_t size, const F f) {
+  std::uint64_t failed = 0;
+  set_rows(out, size, [f, &failed](std::int64_t i) { return f(i, failed); });
+  return failed;
+}
+
 /// `f(x, failed)` for every value; whether any failed.
 template <class T, class Out, class F>
 bool apply_unary(const Vec& in, std::int64_t size, Out* out, F f) {
   const T* values = in.as<T>();
-  std::uint64_t failed = 0;
-  for (std::int64_t i = 0; i < size; ++i) out[i] = f(values[i], failed);
-  return (failed >> 63) != 0;
+  return (apply_rows(out, size, [=](std::int64_t i, std::uint64_t& failed) { return f(values[i], failed); }) >> 63) !=
+         0;
 }
 
 bool fits_date(std::int64_t days) {
@@ -199,7 +206,9 @@ Vec Interpreter::arithmetic(const Operation& operation, std::span<Vec> operands,
         with_values<B>(b, [&](auto right) {
           using Result = decltype(apply_operator<Operator>(A{}, B{}, failed));
           auto* values = out.values.as<Result>();
-          for (std::int64_t i = 0; i < size_; ++i) values[i] = apply_operator<Operator>(left[i], right[i], failed);
+          failed = apply_rows(values, size_, [=](std::int64_t i, std::uint64_t& flag) {
+            return apply_operator<Operator>(left[i], right[i], flag);
+          });
         });
       });
     });
@@ -242,13 +251,12 @@ Vec Interpreter::subtract_times(const Operation& operation, Vec a, Vec b, Active
   const auto* right = b.as<std::int64_t>();
   const DataType type_a = a.type;
   const DataType type_b = b.type;
-  const auto difference = [&](std::int64_t i, std::uint64_t& failed) {
+  const auto difference = [=](std::int64_t i, std::uint64_t& failed) {
     return fit(int128{left[i]} * factor_a - int128{right[i]} * factor_b, failed);
   };
   Vec out = fresh(operation.type);
   auto* values = out.values.as<std::int64_t>();
-  std::uint64_t failed = 0;
-  for (std::int64_t i = 0; i < size_; ++i) values[i] = difference(i, failed);
+  const std::uint64_t failed = apply_rows(values, size_, difference);
   intersect_validity(size_, out, a, b);
   if ((failed >> 63) == 0) return out;
   const auto fails = [&](std::int64_t i) {
@@ -397,12 +405,12 @@ Vec Interpreter::extremum(const Operation& operation, std::span<Vec> operands, A
       const T* a = best.as<T>();
       const T* b = next.as<T>();
       T* values = out.values.as<T>();
-      for (std::int64_t row = 0; row < size_; ++row) {
+      set_rows(values, size_, [=](std::int64_t row) {
         // Of equal values (zeros of both signs) the first stays; so does NaN.
         bool replaces = minimum ? b[row] < a[row] : a[row] < b[row];
         if constexpr (std::is_same_v<T, double>) replaces = replaces || std::isnan(b[row]);
-        values[row] = replaces ? b[row] : a[row];
-      }
+        return replaces ? b[row] : a[row];
+      });
     });
     intersect_validity(size_, out, best, next);
     best = std::move(out);

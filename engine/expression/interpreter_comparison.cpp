@@ -118,7 +118,7 @@ Vec Interpreter::compare(Op op, Vec& a, Vec& b) {
         if constexpr (std::is_same_v<A, B>) {
           with_values<A>(a, [&](auto left) {
             with_values<B>(b, [&](auto right) {
-              for (std::int64_t i = 0; i < size_; ++i) result[i] = relation(left[i], right[i]);
+              set_rows(result, size_, [=](std::int64_t i) { return relation(left[i], right[i]); });
             });
           });
         } else if constexpr (kNumber<A> && kNumber<B> && !std::is_same_v<A, Int128> && !std::is_same_v<B, Int128>) {
@@ -164,8 +164,10 @@ Vec Interpreter::in_members(const Operation& operation, Vec operand) {
     const std::uint8_t* present = out.valid;
     Buffer validity = pool_.take();
     auto* valid = validity.as<std::uint8_t>();
-    for (std::int64_t i = 0; i < size_; ++i) {
-      valid[i] = found[i] & (present == nullptr ? std::uint8_t{1} : present[i]);
+    if (present == nullptr) {
+      std::copy_n(found, size_, valid);
+    } else {
+      set_rows(valid, size_, [=](std::int64_t i) { return found[i] & present[i]; });
     }
     out.validity = std::move(validity);
     out.valid = valid;

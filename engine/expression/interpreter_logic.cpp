@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,22 +16,45 @@ using query::Op;
 /// flags; returns their number. A row is decided by a value other than `undecided`.
 std::int64_t mark_undecided(const Vec& so_far, std::int64_t size, std::uint8_t undecided, const std::uint8_t* active,
                             std::uint8_t* needed) {
-  const auto* values = so_far.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size; ++i) needed[i] = static_cast<std::uint8_t>((values[i] ^ undecided) ^ 1);
-  if (so_far.valid != nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) needed[i] |= so_far.valid[i] ^ 1;
+  const auto* const values = so_far.as<std::uint8_t>();
+  const std::uint8_t* const valid = so_far.valid;
+  if (valid == nullptr) {
+    set_rows(needed, size, [=](std::int64_t i) { return values[i] ^ undecided ^ 1; });
+  } else {
+    set_rows(needed, size, [=](std::int64_t i) { return (values[i] ^ undecided ^ 1) | (valid[i] ^ 1); });
   }
   if (active != nullptr) {
     for (std::int64_t i = 0; i < size; ++i) needed[i] &= active[i];
   }
-  return std::accumulate(needed, needed + size, std::int64_t{0});
+  static_assert(kBlockRows <= std::numeric_limits<std::uint16_t>::max());
+  return std::accumulate(needed, needed + size, std::uint16_t{0});
+}
+
+/// Lists the places of the rows that are flagged. Eight rows without any are passed at once.
+void list_flagged(const std::uint8_t* flags, std::int64_t size, std::int32_t* __restrict places) {
+  constexpr std::int64_t kAtOnce = sizeof(std::uint64_t);
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < size;) {
+    const std::int64_t end = std::min(i + kAtOnce, size);
+    std::uint64_t any = 0;
+    std::memcpy(&any, flags + i, static_cast<std::size_t>(end - i));
+    if (any == 0) {
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      places[next] = static_cast<std::int32_t>(i);
+      next += flags[i];
+    }
+  }
 }
 
 }  // namespace
 
 void Interpreter::negate_truth(Vec& vec) {
   auto* values = vec.values.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size_; ++i) values[i] ^= 1;
+  const std::int64_t size = size_;
+  for (std::int64_t i = 0; i < size; ++i) values[i] ^= 1;
 }
 
 /// Kleene's logic: false decides `and`, true decides `or`, even beside NULL.
@@ -39,9 +64,7 @@ Vec Interpreter::combine_logic(Op op, Vec left, const Vec& right) {
   const auto* a = left.as<std::uint8_t>();
   const auto* b = right.as<std::uint8_t>();
   auto* values = out.values.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < size_; ++i) {
-    values[i] = static_cast<std::uint8_t>(((a[i] ^ flip) | (b[i] ^ flip)) ^ flip);
-  }
+  set_rows(values, size_, [=](std::int64_t i) { return ((a[i] ^ flip) | (b[i] ^ flip)) ^ flip; });
   if (left.valid == nullptr && right.valid == nullptr) return out;
   out.validity = pool_.take();
   auto* valid = out.validity.as<std::uint8_t>();
@@ -94,12 +117,8 @@ Vec Interpreter::logic(const Operation& operation, Active active) {
   Buffer id_buffer = pool_.take();
   auto* places = place_buffer.as<std::int32_t>();
   auto* ids = id_buffer.as<RowId>();
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < size_; ++i) {
-    places[next] = static_cast<std::int32_t>(i);
-    next += needed[i];
-  }
-  for (std::int64_t i = 0; i < count; ++i) ids[i] = rows_[begin_ + places[i]];
+  list_flagged(needed, size_, places);
+  set_rows(ids, count, [=, rows = rows_, begin = begin_](std::int64_t i) { return rows[begin + places[i]]; });
 
   const Rows rows = std::exchange(rows_, Rows{count, ids});
   const std::int64_t begin = std::exchange(begin_, 0);

@@ -21,7 +21,8 @@ const T* load_values(const ColumnData& column, const Rows& rows, std::int64_t be
   const auto* base = static_cast<const std::byte*>(column.values);
   const std::int64_t stride = column.stride;
   if (rows.ids != nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) std::memcpy(&scratch[i], base + rows.ids[begin + i] * stride, sizeof(T));
+    const RowId* const ids = rows.ids + begin;
+    for (std::int64_t i = 0; i < size; ++i) std::memcpy(&scratch[i], base + ids[i] * stride, sizeof(T));
     return scratch;
   }
   base += begin * stride;

@@ -98,6 +98,13 @@ decltype(auto) with_values(const Vec& vec, F&& f) {
   return f(vec.as<T>());
 }
 
+/// Sets out[i] to make(i) for each of `size` rows, in a loop that compilers vectorise: `make` and the number are
+/// copies, which no byte that is stored can change. Nothing that `make` reads may be in `out`.
+template <class T, class Make>
+void set_rows(T* __restrict out, std::int64_t size, const Make make) {
+  for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<T>(make(i));
+}
+
 /// A value of an evaluation type as that holds it (decimals have its scale); strings are viewed. NULL gives a value of
 /// no meaning.
 template <class T>

@@ -33,9 +33,10 @@ double guess_members(const Operation& in) {
   return static_cast<double>(in.members->constants.size());
 }
 
-double guess(const Ir& ir, const Operation& condition) {
+double guess(const Ir& ir, const Operation& condition, const KnownShare& known) {
   using query::Op;
-  const auto operand = [&](std::size_t i) { return guess(ir, ir.operand(condition, i)); };
+  if (const auto share = known(condition)) return *share;
+  const auto operand = [&](std::size_t i) { return guess(ir, ir.operand(condition, i), known); };
   switch (condition.op) {
     case Op::literal: return guess_literal(condition.constant->value);
     case Op::equal: return kEqual;
@@ -61,9 +62,15 @@ double guess(const Ir& ir, const Operation& condition) {
 
 }  // namespace
 
-double guess_selectivity(const Ir& condition) { return guess(condition, condition.root()); }
+double guess_selectivity(const Ir& condition) { return guess_selectivity(condition, condition.root()); }
 
-double guess_selectivity(const Ir& ir, const Operation& condition) { return guess(ir, condition); }
+double guess_selectivity(const Ir& ir, const Operation& condition) {
+  return guess(ir, condition, [](const Operation&) { return std::nullopt; });
+}
+
+double guess_selectivity(const Ir& ir, const Operation& condition, const KnownShare& known) {
+  return guess(ir, condition, known);
+}
 
 double guess_groups(double n, const std::vector<DataType>& types) {
   double groups = 1;

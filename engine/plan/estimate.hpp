@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include <skyrank/types.hpp>
@@ -10,10 +12,15 @@
 // Guesses for plans, made from sizes and types alone.
 namespace skyrank::exec {
 
+/// Returns the share of rows for which a part of a condition is true, as far as it is known.
+using KnownShare = std::function<std::optional<double>(const Operation& part)>;
+
 /// Share of rows, in [0, 1], for which a condition is true: the constants of System R's optimiser (Selinger et al.,
 /// "Access Path Selection in a Relational Database Management System", SIGMOD 1979, Table 1), independence assumed.
 double guess_selectivity(const Ir& condition);
 double guess_selectivity(const Ir& ir, const Operation& condition);
+/// The same with shares that are known of parts of the condition: `known(part)` returns nothing of others.
+double guess_selectivity(const Ir& ir, const Operation& condition, const KnownShare& known);
 
 /// Number of distinct values of columns of these types among n rows: all values of booleans, the square root of n for
 /// every other column.

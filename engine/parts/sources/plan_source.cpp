@@ -9,6 +9,7 @@
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/sources/by_codes.hpp"
 #include "engine/parts/sources/by_units.hpp"
+#include "engine/parts/sources/passing_rows.hpp"
 #include "engine/parts/sources/prune.hpp"
 #include "engine/parts/sources/query_units.hpp"
 #include "engine/parts/sources/units_cost.hpp"
@@ -46,17 +47,18 @@ void plan_units(QueryPlan& plan, const Source& source) {
 
 /// Returns true if columns that the answer alone shows are read for its rows: they take much of the memory, or reading
 /// them with the others takes longer.
-bool reads_late(const EngineState& engine, QueryPlan& plan, const Source& source, const std::vector<int>& late) {
+bool reads_late(const EngineState& engine, QueryPlan& plan, const Source& source, const std::vector<int>& late,
+                double passing) {
   constexpr std::size_t kShare = 8;
   if (ColumnSizes(source, late).of_units(plan.units) >= engine.memory->left() / kShare) return true;
-  const planner::Price alone = price_late_columns(plan.query, source, plan.units, late);
+  const planner::Price alone = price_late_columns(plan.query, source, plan.units, late, passing);
   const double whole = read_seconds(source, plan.units, late);
   return prefers_first(plan.rules, plan.lists_candidates, Rule::late_columns,
                        {"for the rows of the answer", alone.expected}, {"with the other columns", whole},
                        [&] { return std::pair(alone.high, whole); });
 }
 
-void plan_columns(const EngineState& engine, QueryPlan& plan, const Source& source) {
+void plan_columns(const EngineState& engine, QueryPlan& plan, const Source& source, double passing) {
   plan.columns = query::columns_read(plan.query);
   if (!plan.rules.rules().has(Rule::late_columns)) return;
   if (plan.query.group || !has_few_rows(plan.query)) {
@@ -68,7 +70,7 @@ void plan_columns(const EngineState& engine, QueryPlan& plan, const Source& sour
   if (late.empty()) {
     return plan.rules.left_out(Rule::late_columns, "all columns decide which rows are in the answer");
   }
-  if (!reads_late(engine, plan, source, late)) {
+  if (!reads_late(engine, plan, source, late, passing)) {
     return plan.rules.left_out(Rule::late_columns, names_of(source, late) + " read sooner with the other columns");
   }
   plan.rules.applied(Rule::late_columns, names_of(source, late) + " read for the rows of the answer");
@@ -144,21 +146,21 @@ bool has_ample_memory(const EngineState& engine, const QueryPlan& plan, const So
 
 /// Returns true if a query takes longer unit by unit than over all rows together, since units are small and hardly any
 /// can be skipped.
-bool units_take_longer(QueryPlan& plan, const Source& source) {
-  const UnitPrices prices = price_units(plan.query, source, plan.units, plan.columns);
+bool units_take_longer(QueryPlan& plan, const Source& source, double passing) {
+  const UnitPrices prices = price_units(plan.query, source, plan.units, plan.columns, passing);
   return prefers_first(plan.rules, plan.lists_candidates, Rule::by_units,
                        {"all rows together", prices.together.expected},
                        {"units one by one", prices.one_by_one.expected},
                        [&] { return std::pair(prices.together.high, prices.one_by_one.high); });
 }
 
-bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source) {
+bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& source, double passing) {
   if (!plan.rules.rules().has(Rule::by_units)) return false;
   if (const auto reason = reason_against_units(engine, plan.query, source, plan.units)) {
     plan.rules.left_out(Rule::by_units, *reason);
     return false;
   }
-  if (has_ample_memory(engine, plan, source) && units_take_longer(plan, source)) {
+  if (has_ample_memory(engine, plan, source) && units_take_longer(plan, source, passing)) {
     plan.rules.left_out(Rule::by_units, "a query of each unit takes longer than one of all rows");
     return false;
   }
@@ -179,9 +181,10 @@ bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
 QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const Source& source, bool lists_candidates) {
   QueryPlan plan{.query = query, .rules = RuleLog(engine.rules_of(query)), .lists_candidates = lists_candidates};
   plan_units(plan, source);
-  plan_columns(engine, plan, source);
+  const double passing = rows_passing(plan.query, source, plan.units);
+  plan_columns(engine, plan, source, passing);
   plan.otherwise = division_of_all(engine, plan, source);
-  if (may_answer_units(engine, plan, source)) {
+  if (may_answer_units(engine, plan, source, passing)) {
     plan.division = Division::units;
     plan.reason = "units may leave far fewer rows than they have";
     plan.rules.applied(Rule::by_units, plan.reason);

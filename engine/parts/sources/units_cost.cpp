@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/parts/sources/by_units.hpp"
+#include "engine/parts/sources/passing_rows.hpp"
 #include "engine/parts/sources/query_units.hpp"
-#include "engine/plan/estimate.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "planner/facts/estimate.hpp"
 
@@ -30,16 +30,6 @@ double seconds_of_row(const Source& source, std::span<const int> columns) {
     seconds += text ? unit_cost::kReadText : unit_cost::kReadValue;
   }
   return seconds;
-}
-
-/// Returns a number that grows with the values of one column; nothing for NULL and for types without numbers.
-std::optional<double> number_of_bound(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* date = std::get_if<Date>(&value)) return date->days;
-  if (const auto* time = std::get_if<Timestamp>(&value)) return static_cast<double>(time->ticks);
-  return std::nullopt;
 }
 
 /// The values of a column in a unit, as numbers of which low ones are best; infinities where they are not known, or
@@ -111,14 +101,9 @@ double units_of_skyline(const std::vector<ColumnRanges>& columns) {
   return left;
 }
 
-/// Returns the number of rows that are expected to pass the condition.
-double rows_passing(const BoundQuery& query, double rows) {
-  return rows * (query.condition ? guess_selectivity(lower(*query.condition->root)) : 1);
-}
-
 /// Returns the expected number of units that are read.
 double units_to_answer(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                       double rows) {
+                       double rows, double passing) {
   const auto all = static_cast<double>(units.size());
   std::vector<ColumnRanges> columns;
   if (query.nan_rule == Missing::best) return all;
@@ -129,14 +114,14 @@ double units_to_answer(const BoundQuery& query, const Source& source, const std:
   }
   if (columns.empty() || (query.preference && query.condition)) return all;
   if (columns.size() > 1) return units_of_skyline(columns);
-  const double share = rows_passing(query, rows) / rows;
+  const double share = passing / rows;
   const auto best = static_cast<double>(query.preference ? 1 : query.offset + query.limit.value_or(0));
   return units_of_ranking(columns.front(), best / std::max(share, 1 / rows), rows / all);
 }
 
-/// Returns the number of rows that the answer to a query over so many rows is expected to have.
-double rows_of_answer(const BoundQuery& query, double rows) {
-  double answer = rows_passing(query, rows);
+/// Returns the number of rows that are expected in the answer, of so many that pass the condition.
+double rows_of_answer(const BoundQuery& query, double passing) {
+  double answer = passing;
   if (query.preference && !query.levels && !query.skyband) {
     query::ColumnSet columns;
     columns.add(*query.preference);
@@ -179,25 +164,26 @@ bool whole_columns_are_faster(const Source& source, double rows, const std::vect
 }
 
 planner::Price price_late_columns(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                                  std::span<const int> columns) {
-  const auto rows = static_cast<double>(rows_of(source, units));
+                                  std::span<const int> columns, double passing) {
+  const double rows = rows_of_answer(query, passing);
   const double whole = unit_cost::kReadAgain + whole_columns_seconds(source, units, columns);
-  const double alone = unit_cost::kReadAgain + read_rows_seconds(source, rows_of_answer(query, rows), columns);
+  const double alone = unit_cost::kReadAgain + read_rows_seconds(source, rows, columns);
   return {.expected = std::min(alone, whole), .high = query.limit ? alone : whole};
 }
 
 // Rows of a skyline meet those that are known to dominate many while their unit is in the caches, before they are
 // copied. A ranking gains by units that are skipped alone.
 UnitPrices price_units(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                       std::span<const int> columns) {
+                       std::span<const int> columns, double passing) {
   const auto rows = static_cast<double>(rows_of(source, units));
   const double read = read_seconds(source, units, columns);
-  const double share = units_to_answer(query, source, units, rows) / static_cast<double>(units.size());
+  const double share = units_to_answer(query, source, units, rows, passing) / static_cast<double>(units.size());
   const auto wanted = static_cast<double>(query.preference ? 0 : query.offset + query.limit.value_or(0));
   const double best = std::min(rows, wanted * static_cast<double>(units.size()));
   const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
-  const double together = read + (query.preference ? rows_passing(query, rows) * unit_cost::kUnitSkylineRow : 0);
-  return {.one_by_one = {share * (queries + read), queries + read}, .together = {together, together}};
+  const double each = queries + read;
+  const double together = read + (query.preference ? passing * unit_cost::kUnitSkylineRow : 0);
+  return {.one_by_one = {share * each, each}, .together = {together, together}};
 }
 
 }  // namespace skyrank::exec

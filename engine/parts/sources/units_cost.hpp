@@ -28,8 +28,9 @@ bool whole_columns_are_faster(const Source& source, double rows, const std::vect
                               std::span<const int> columns);
 
 /// Prices reading columns once the rows of the answer are known, and for these alone; at high these are many.
+/// `passing`: the number of rows that are expected to pass the condition (rows_passing).
 planner::Price price_late_columns(const query::BoundQuery& query, const Source& source,
-                                  const std::vector<std::size_t>& units, std::span<const int> columns);
+                                  const std::vector<std::size_t>& units, std::span<const int> columns, double passing);
 
 /// Prices of a query over units.
 struct UnitPrices {
@@ -37,8 +38,8 @@ struct UnitPrices {
   planner::Price together;
 };
 
-/// Prices a query over these units.
+/// Prices a query over these units, of whose rows so many are expected to pass the condition.
 UnitPrices price_units(const query::BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                       std::span<const int> columns);
+                       std::span<const int> columns, double passing);
 
 }  // namespace skyrank::exec

@@ -32,7 +32,7 @@ using testing::IsEmpty;
 constexpr std::int64_t kRowsOfUnit = 100'000;
 
 /// A source of four units of the columns x, y, city and note, that counts its reads.
-class Counted final : public Source {
+class Counted : public Source {
  public:
   const Table& schema() const override { return schema_; }
   const std::vector<SourceUnit>& units() const override { return units_; }
@@ -104,6 +104,30 @@ TEST(PlanQuery, ReadsNothingOfASource) {
   EXPECT_EQ(source.reads(), 0);
 }
 
+/// Counted with the bounds of x: a unit has values from 0 to 1,000,002.
+class Bounded final : public Counted {
+ public:
+  std::optional<UnitStatistics> statistics(int column) const override {
+    if (column != 0) return std::nullopt;
+    const auto bounds = [](double bound) { return Column::own("x", std::vector<double>(4, bound)); };
+    return UnitStatistics{bounds(0), bounds(1'000'002), std::vector<std::optional<std::int64_t>>(4, 0)};
+  }
+};
+
+// Where few rows pass, a unit by itself saves little.
+TEST(PlanQuery, SkylinesOfUnitsAreForConditionsThatManyRowsPass) {
+  const Bounded source;
+  const auto division_of = [&](const std::string& condition) {
+    return plan_of(best_rows().where(condition), source).division;
+  };
+  EXPECT_EQ(division_of("x < 600000"), Division::units);
+  EXPECT_EQ(division_of("x > 400000.0"), Division::units);
+  EXPECT_EQ(division_of("x < 6000"), Division::whole);
+  EXPECT_EQ(division_of("x between 400000 and 406000"), Division::whole);
+  EXPECT_EQ(division_of("x < 6000 or x > 300000"), Division::units);
+  EXPECT_EQ(division_of("x < 600000 and x > 594000"), Division::whole);
+}
+
 TEST(PlanQuery, IsTheSameWhateverRanBefore) {
   const Counted source;
   const Engine engine({.threads = 2, .device = DeviceChoice::cpu, .profile = ""});
@@ -135,7 +159,7 @@ TEST(PlanQuery, AnswersOfUnitsShowTheirPartsBelowTheScan) {
   const Result result = engine.run(best_rows(), source);
   EXPECT_EQ(result.plan.op, "gather");
   EXPECT_EQ(result.plan.reason, "reads y for the rows of the answer");
-  EXPECT_EQ(result.plan.measured_rows, 8);
+  EXPECT_EQ(result.plan.measured_rows, 1);
   const PlanNode* node = &result.plan;
   std::vector<std::string> ops;
   for (; !node->children.empty(); node = &node->children.front()) ops.push_back(node->op);

@@ -1,0 +1,353 @@
+#include "engine/standing/standing_query.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include <skyrank/error.hpp>
+
+#include "engine/operators/gather/gather.hpp"
+#include "engine/parts/memory/parts_memory.hpp"
+#include "engine/parts/run_query.hpp"
+#include "engine/parts/states/candidate_state.hpp"
+#include "engine/parts/states/candidates.hpp"
+#include "engine/query/locations.hpp"
+#include "engine/row_error.hpp"
+
+namespace skyrank::exec {
+namespace {
+
+/// Returns why a query runs over all rows after each call; nothing where it does not.
+std::string reason_for_all_rows(const query::BoundQuery& query) {
+  if (query.group) return "";
+  if (query.measures_all_rows()) return "a function of rows, such as dominated_by(), counts all rows";
+  if (query.counts_dominated_rows()) return "'pick' by coverage counts all rows";
+  if (query.skyband == kAllRows) return "'skyband: all' keeps all rows";
+  if (keeps_all(query)) return "without a limit the ranking has all rows";
+  return "";
+}
+
+Following following_of(const query::BoundQuery& query) {
+  if (query.group) return Following::groups;
+  return reason_for_all_rows(query).empty() ? Following::candidates : Following::all_rows;
+}
+
+std::vector<RowId> ascending(std::vector<RowId> ids) {
+  std::ranges::sort(ids);
+  return ids;
+}
+
+/// Sets the ids of an answer's rows, also in its columns of them.
+void set_rows(const query::BoundQuery& query, std::vector<RowId> rows, Result& result) {
+  result.rows = std::move(rows);
+  std::vector<Column> columns = result.table.columns();
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (query.outputs[c].kind == query::BoundOutput::Kind::row) {
+      columns[c] = row_column(result.rows, columns[c].name());
+    }
+  }
+  if (!columns.empty()) result.table = Table(std::move(columns));
+}
+
+/// An answer that counts as memory for as long as it is held.
+struct CountedResult {
+  Result result;
+  kernels::Charge charge;
+};
+
+std::string words_of(Following following, bool keeps_candidates_alone) {
+  if (following == Following::all_rows) return "the query runs over all rows after each call";
+  const std::string what = following == Following::groups ? "groups" : "candidates";
+  return "incremental: " + what + (keeps_candidates_alone ? " alone are kept" : " of ever more rows, in a tree");
+}
+
+}  // namespace
+
+Standing::Standing(const EngineState& engine, const Query& query, const Table& schema, const StandingOptions& options,
+                   TreeShape shape)
+    : engine_(engine), format_(query, schema, options.window), options_(options), tree_(shape) {
+  view_.following = following_of(format_.bound());
+  view_.reason = reason_for_all_rows(format_.bound());
+  view_.answer = std::make_shared<const Result>();
+  step({}, [&](Step& step, const QueryContext& context) {
+    if (keeps_candidates_alone()) {
+      append(step, context, format_.no_rows());
+    } else {
+      answer_all_rows(step, context);
+    }
+  });
+}
+
+Standing::View Standing::view() const {
+  const std::scoped_lock lock(reader_);
+  return view_;
+}
+
+std::shared_ptr<const Result> Standing::answer() const { return view().answer; }
+RowId Standing::next_id() const { return view().next_id; }
+std::int64_t Standing::num_rows() const { return view().rows; }
+
+PlanNode Standing::explain() const {
+  const View seen = view();
+  PlanNode node;
+  node.op = "standing";
+  node.detail = words_of(seen.following, keeps_candidates_alone());
+  node.reason = seen.reason;
+  node.measured_rows = seen.rows;
+  node.children.push_back(seen.answer->plan);
+  return node;
+}
+
+/// Calls make(step, context), which makes all that changes, and then changes it, without an error.
+template <class Make>
+skyrank::Changes Standing::step(const RunOptions& options, const Make& make) {
+  const std::scoped_lock lock(writer_);
+  Step next;
+  next.view = view_;
+  next.greatest_time = greatest_time_;
+  next.kept = kept_;
+  with_context(engine_, format_.query(), options, [&](const QueryContext& context) {
+    with_counted_copies(engine_, format_.bound().location, [&] { make(next, context); });
+  });
+  if (next.edit) std::move(*next.edit).commit(tree_);
+  kept_ = std::move(next.kept);
+  greatest_time_ = next.greatest_time;
+  {
+    const std::scoped_lock seen(reader_);
+    std::swap(view_, next.view);  // what goes is freed after the lock
+  }
+  return std::move(next.changes);
+}
+
+void Standing::set_answer(Step& step, Result result) const {
+  const std::vector<RowId> before = ascending(step.view.answer->rows);
+  const std::vector<RowId> after = ascending(result.rows);
+  std::ranges::set_difference(after, before, std::back_inserter(step.changes.entered));
+  std::ranges::set_difference(before, after, std::back_inserter(step.changes.left));
+  const std::size_t bytes =
+      bytes_of(result.table) + result.rows.size() * sizeof(RowId) + result.levels.size() * sizeof(std::int32_t);
+  auto counted = std::make_shared<const CountedResult>(CountedResult{std::move(result), kernels::Charge(bytes)});
+  step.view.answer = {counted, &counted->result};
+}
+
+/// Adds rows where only those are kept that can still be in the answer.
+void Standing::append(Step& step, const QueryContext& context, const Table& rows) const {
+  const StateContext of_state{context, format_.bound(), run_table};
+  const auto kind = kind_of(of_state);
+  StateRows added = kind->sink(rows, step.view.next_id);
+  const bool is_first = step.kept == nullptr;
+  if (is_first || !added.rows.empty()) {
+    StatePtr all = counted(is_first ? std::move(added) : kind->combine(joined({&step.kept->rows, &added})));
+    set_answer(step, kind->finalize(all->rows));
+    step.kept = std::move(all);
+  }
+  step.view.next_id += rows.num_rows();
+  step.view.rows = static_cast<std::int64_t>(step.kept->rows.rows.size());
+}
+
+void Standing::answer_all_rows(Step& step, const QueryContext& context) const {
+  StateRows all = step.edit ? step.edit->all_rows() : StateRows();
+  if (all.rows.empty()) all.columns = format_.no_rows();
+  // A state that answers from rows as they are, whatever the query.
+  set_answer(step, CandidateState({context, format_.bound(), run_table}).finalize(all));
+}
+
+/// Changes leaves, and answers from what they have then.
+void Standing::change_rows(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
+                           const NewRows& inserted) const {
+  const StateContext of_state{context, format_.bound(), run_table};
+  const auto kind = kind_of(of_state);
+  const auto apply = [&] {
+    const bool recomputes = step.view.following == Following::all_rows;
+    step.edit.emplace(tree_, recomputes ? nullptr : kind.get(), step.view.following == Following::groups);
+    step.edit->apply(edits, updates, inserted);
+    const StatePtr root = recomputes ? nullptr : step.edit->root();
+    if (root == nullptr) return answer_all_rows(step, context);
+    if (!step.edit->is_root_new()) return;
+    Result result = kind->finalize(root->rows);
+    if (step.view.following == Following::groups) {
+      std::vector<RowId> ids;
+      for (const RowId row : result.rows) {
+        const std::vector<RowId>& of_leaf = step.edit->leaf(tree_.leaf_of(row))->ids;
+        ids.push_back(of_leaf[static_cast<std::size_t>(row - of_leaf.front())]);
+      }
+      set_rows(format_.bound(), std::move(ids), result);
+    }
+    set_answer(step, std::move(result));
+  };
+  try {
+    apply();
+  } catch (const RowFailure& failure) {
+    // Over all rows, the message names the one that fails first, or there is no error.
+    if (step.view.following == Following::all_rows) throw;
+    step.view.following = Following::all_rows;
+    step.view.reason = failure.what();
+    step.changes = {};
+    apply();
+    step.edit->drop_states();
+  }
+  std::int64_t rows = 0;
+  step.edit->for_each_leaf([&](std::int64_t, const Leaf& leaf) { rows += std::ssize(leaf.ids); });
+  step.view.rows = rows;
+}
+
+skyrank::Changes Standing::insert(const Table& rows, const RunOptions& options) {
+  return step(options, [&](Step& step, const QueryContext& context) { insert_rows(step, context, rows); });
+}
+
+void Standing::insert_rows(Step& step, const QueryContext& context, const Table& rows) const {
+  const Table checked = format_.checked(rows);
+  const RowId first = step.view.next_id;
+  check_place(format_.bound().location, checked.num_rows(), first);
+  NewRows inserted{format_.kept(checked, [&](RowId row) { return first + row; }), format_.times(checked)};
+  if (keeps_candidates_alone()) return append(step, context, inserted.rows);
+  step.view.next_id += checked.num_rows();
+  for (const Int128 time : inserted.times) step.greatest_time = std::max(step.greatest_time, time);
+  const auto time_of = [&](RowId row) {
+    return inserted.times.empty() ? kNoTime : inserted.times[static_cast<std::size_t>(row)];
+  };
+  std::vector<RowId> staying;
+  for (RowId row = 0; row < checked.num_rows(); ++row) {
+    if (!is_out(step, first + row, time_of(row))) staying.push_back(row);
+  }
+  Edits edits;
+  leave_window(step, edits);
+  for (std::size_t i = 0; i < staying.size(); ++i) {
+    const RowId id = first + staying[i];
+    LeafChange& change = edits[tree_.leaf_of(id)];
+    if (change.added.empty()) change.added_begin = static_cast<std::int64_t>(i);
+    change.added.push_back(id);
+  }
+  if (std::ssize(staying) < checked.num_rows()) {
+    std::vector<Int128> times;
+    for (const RowId row : staying) {
+      if (format_.has_times()) times.push_back(time_of(row));
+    }
+    inserted = {gather(inserted.rows, staying), std::move(times)};
+  }
+  change_rows(step, context, edits, {format_.no_rows(), {}}, inserted);
+}
+
+skyrank::Changes Standing::erase(std::span<const RowId> ids, const RunOptions& options) {
+  check_may_change("erase");
+  return step(options, [&](Step& step, const QueryContext& context) {
+    Edits edits;
+    for (const std::size_t i : checked_ids(ids)) edits[tree_.leaf_of(ids[i])].erased.push_back(ids[i]);
+    change_rows(step, context, edits, {format_.no_rows(), {}}, {format_.no_rows(), {}});
+  });
+}
+
+skyrank::Changes Standing::update(std::span<const RowId> ids, const Table& rows, const RunOptions& options) {
+  check_may_change("update");
+  return step(options, [&](Step& step, const QueryContext& context) { update_rows(step, context, ids, rows); });
+}
+
+void Standing::update_rows(Step& step, const QueryContext& context, std::span<const RowId> ids,
+                           const Table& rows) const {
+  const std::vector<std::size_t> order = checked_ids(ids);
+  const Table checked = format_.checked(rows);
+  if (checked.num_rows() != std::ssize(ids)) {
+    throw DataError("an update has " + std::to_string(ids.size()) + " ids and " + std::to_string(checked.num_rows()) +
+                        " rows; it needs a row for each id",
+                    format_.bound().location);
+  }
+  const auto id_of = [&](RowId row) { return ids[static_cast<std::size_t>(row)]; };
+  const NewRows updates{format_.kept(checked, id_of), format_.times(checked)};
+  for (const Int128 time : updates.times) step.greatest_time = std::max(step.greatest_time, time);
+  Edits edits;
+  for (const std::size_t i : order) {
+    LeafChange& change = edits[tree_.leaf_of(ids[i])];
+    if (is_out(step, ids[i], updates.times.empty() ? kNoTime : updates.times[i])) {
+      change.erased.push_back(ids[i]);
+    } else {
+      change.updated.emplace_back(ids[i], static_cast<std::int64_t>(i));
+    }
+  }
+  leave_window(step, edits);
+  change_rows(step, context, edits, updates, {format_.no_rows(), {}});
+}
+
+/// Returns true if a row is out of the window after the step.
+bool Standing::is_out(const Step& step, RowId id, Int128 time) const {
+  if (const auto* window = std::get_if<RowWindow>(&options_.window)) return id < step.view.next_id - window->rows;
+  const auto* window = std::get_if<TimeWindow>(&options_.window);
+  return window != nullptr && time <= step.greatest_time - window->last.count();
+}
+
+/// Adds the rows to erase that fall out of the window, but for those with new values.
+void Standing::leave_window(const Step& step, Edits& edits) const {
+  if (std::holds_alternative<std::monostate>(options_.window)) return;
+  TreeEdit(tree_, nullptr, false).for_each_leaf([&](std::int64_t number, const Leaf& leaf) {
+    if (!is_out(step, leaf.ids.front(), leaf.first_time)) return;
+    std::vector<RowId> out;
+    for (std::size_t i = 0; i < leaf.ids.size(); ++i) {
+      if (is_out(step, leaf.ids[i], leaf.times.empty() ? kNoTime : leaf.times[i])) out.push_back(leaf.ids[i]);
+    }
+    if (out.empty()) return;
+    LeafChange& change = edits[number];
+    std::erase_if(out, [&](RowId id) {
+      return std::ranges::binary_search(change.updated, id, {}, &std::pair<RowId, std::int64_t>::first);
+    });
+    std::vector<RowId> both;
+    std::ranges::set_union(change.erased, out, std::back_inserter(both));
+    change.erased = std::move(both);
+  });
+}
+
+/// Returns the positions of ids by ascending id. DataError where one is unknown, or comes twice.
+std::vector<std::size_t> Standing::checked_ids(std::span<const RowId> ids) const {
+  const TreeEdit now(tree_, nullptr, false);
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return ids[i]; });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const RowId id = ids[order[i]];
+    if (i > 0 && ids[order[i - 1]] == id) {
+      throw DataError("the id " + std::to_string(id) + " comes twice", format_.bound().location);
+    }
+    const Leaf* leaf = id < 0 ? nullptr : now.leaf(tree_.leaf_of(id));
+    if (leaf == nullptr || !std::ranges::binary_search(leaf->ids, id)) {
+      throw DataError("no row has the id " + std::to_string(id), format_.bound().location);
+    }
+  }
+  return order;
+}
+
+void Standing::check_may_change(const char* call) const {
+  if (!options_.append_only) return;
+  throw QueryError(std::string("'") + call + "' needs a standing query without 'append_only'",
+                   format_.bound().location);
+}
+
+}  // namespace skyrank::exec
+
+namespace skyrank {
+
+struct StandingQuery::State : exec::Standing {
+  using Standing::Standing;
+};
+
+StandingQuery::StandingQuery(const Engine& engine, const Query& query, const Table& schema,
+                             const StandingOptions& options)
+    : state_(std::make_unique<State>(*engine.state_, query, schema, options)) {}
+StandingQuery::~StandingQuery() = default;
+StandingQuery::StandingQuery(StandingQuery&&) noexcept = default;
+StandingQuery& StandingQuery::operator=(StandingQuery&&) noexcept = default;
+
+Changes StandingQuery::insert(const Table& rows, const RunOptions& options) { return state_->insert(rows, options); }
+
+Changes StandingQuery::erase(std::span<const RowId> ids, const RunOptions& options) {
+  return state_->erase(ids, options);
+}
+
+Changes StandingQuery::update(std::span<const RowId> ids, const Table& rows, const RunOptions& options) {
+  return state_->update(ids, rows, options);
+}
+
+std::shared_ptr<const Result> StandingQuery::answer() const { return state_->answer(); }
+RowId StandingQuery::next_id() const { return state_->next_id(); }
+std::int64_t StandingQuery::num_rows() const { return state_->num_rows(); }
+PlanNode StandingQuery::explain() const { return state_->explain(); }
+
+}  // namespace skyrank

@@ -34,13 +34,6 @@ Table without_rows(const Table& schema) {
   return Table(std::move(columns)).with_unsupported(schema.unsupported());
 }
 
-Table columns_of(const Table& table, const std::vector<int>& which) {
-  if (which.empty()) return Table::with_rows(table.num_rows());
-  std::vector<Column> columns;
-  for (const int column : which) columns.push_back(table.column(column));
-  return Table(std::move(columns));
-}
-
 KeyedQuery with_keys_of(const Query& query, const Table& rows) {
   return has_key_expressions(query) ? with_key_columns(query, rows) : KeyedQuery{query, rows};
 }
@@ -104,7 +97,7 @@ RowFormat::RowFormat(const Query& query, const Table& schema, const StandingWind
   read_ = query::columns_read(bound);
   bound_ = query::over_columns_read(bound);
   if (bound_.ties == Ties::any) bound_.ties = Ties::first;
-  no_rows_ = columns_of(keyed.table, read_);
+  no_rows_ = chosen_columns(keyed.table, read_);
 }
 
 Table RowFormat::checked(const Table& rows) const {
@@ -132,7 +125,7 @@ Table RowFormat::checked(const Table& rows) const {
 }
 
 Table RowFormat::kept(const Table& rows, const std::function<RowId(RowId)>& id_of) const {
-  return with_global_rows([&] { return columns_of(with_keys_of(named_, rows).table, read_); }, id_of);
+  return with_global_rows([&] { return chosen_columns(with_keys_of(named_, rows).table, read_); }, id_of);
 }
 
 std::vector<Int128> RowFormat::times(const Table& rows) const {
@@ -146,6 +139,13 @@ std::vector<Int128> RowFormat::times(const Table& rows) const {
     times.push_back(column.is_null(row) ? kNoTime : nanoseconds(ticks_at(column, row), column.type()));
   }
   return times;
+}
+
+Table chosen_columns(const Table& table, const std::vector<int>& which) {
+  if (which.empty()) return Table::with_rows(table.num_rows());
+  std::vector<Column> columns;
+  for (const int column : which) columns.push_back(table.column(column));
+  return Table(std::move(columns));
 }
 
 std::size_t bytes_of(const Table& table) {

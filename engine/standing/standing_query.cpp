@@ -12,8 +12,11 @@
 #include "engine/parts/run_query.hpp"
 #include "engine/parts/states/candidate_state.hpp"
 #include "engine/parts/states/candidates.hpp"
+#include "engine/parts/states/concatenate.hpp"
+#include "engine/parts/states/global_rows.hpp"
 #include "engine/query/locations.hpp"
 #include "engine/row_error.hpp"
+#include "engine/stop.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -28,13 +31,14 @@ std::string reason_for_all_rows(const query::BoundQuery& query) {
   return "";
 }
 
-Following following_of(const query::BoundQuery& query) {
+Following following_of(const query::BoundQuery& query, bool has_front) {
+  if (has_front) return Following::front;
   if (query.group) return Following::groups;
   return reason_for_all_rows(query).empty() ? Following::candidates : Following::all_rows;
 }
 
 std::vector<RowId> ascending(std::vector<RowId> ids) {
-  std::ranges::sort(ids);
+  if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
   return ids;
 }
 
@@ -56,8 +60,23 @@ struct CountedResult {
   kernels::Charge charge;
 };
 
+/// Returns the rest of a query over the rows of its skyline.
+query::BoundQuery query_of_front(const query::BoundQuery& query) {
+  query::BoundQuery rest = query;
+  rest.condition.reset();
+  rest.preference.reset();
+  rest.levels.reset();
+  rest.skyband.reset();
+  rest.path = {.algorithms = {}, .device = query.path.device, .parameters = {}, .without = query.path.without};
+  return rest;
+}
+
 std::string words_of(Following following, bool keeps_candidates_alone) {
   if (following == Following::all_rows) return "the query runs over all rows after each call";
+  if (following == Following::front) {
+    return keeps_candidates_alone ? "incremental: the skyline alone is kept"
+                                  : "incremental: the skyline, and a dominator of each other row";
+  }
   const std::string what = following == Following::groups ? "groups" : "candidates";
   return "incremental: " + what + (keeps_candidates_alone ? " alone are kept" : " of ever more rows, in a tree");
 }
@@ -66,16 +85,23 @@ std::string words_of(Following following, bool keeps_candidates_alone) {
 
 Standing::Standing(const EngineState& engine, const Query& query, const Table& schema, const StandingOptions& options,
                    TreeShape shape)
-    : engine_(engine), format_(query, schema, options.window), options_(options), tree_(shape) {
-  view_.following = following_of(format_.bound());
+    : engine_(engine),
+      format_(query, schema, options.window),
+      options_(options),
+      front_keys_(FrontKeys::of(format_.bound())),
+      front_(front_keys_ ? front_keys_->dims() : 0, shape.leaf_bits, !keeps_candidates_alone()),
+      tree_(shape) {
+  if (front_keys_) {
+    const query::BoundQuery rest = query_of_front(format_.bound());
+    front_columns_ = query::columns_read(rest);
+    front_query_ = query::over_columns_read(rest);
+  }
+  view_.following = following_of(format_.bound(), front_keys_.has_value());
   view_.reason = reason_for_all_rows(format_.bound());
   view_.answer = std::make_shared<const Result>();
   step({}, [&](Step& step, const QueryContext& context) {
-    if (keeps_candidates_alone()) {
-      append(step, context, format_.no_rows());
-    } else {
-      answer_all_rows(step, context);
-    }
+    answer_all_rows(step, context);  // refuses a forced path that the query has no use for
+    if (keeps_candidates_alone()) append(step, context, format_.no_rows());
   });
 }
 
@@ -108,9 +134,11 @@ skyrank::Changes Standing::step(const RunOptions& options, const Make& make) {
   next.greatest_time = greatest_time_;
   next.kept = kept_;
   with_context(engine_, format_.query(), options, [&](const QueryContext& context) {
+    check(context.stop());
     with_counted_copies(engine_, format_.bound().location, [&] { make(next, context); });
   });
   if (next.edit) std::move(*next.edit).commit(tree_);
+  if (next.front) front_.commit(std::move(*next.front));
   kept_ = std::move(next.kept);
   greatest_time_ = next.greatest_time;
   {
@@ -133,6 +161,7 @@ void Standing::set_answer(Step& step, Result result) const {
 
 /// Adds rows where only those are kept that can still be in the answer.
 void Standing::append(Step& step, const QueryContext& context, const Table& rows) const {
+  if (step.view.following == Following::front) return append_front(step, context, rows);
   const StateContext of_state{context, format_.bound(), run_table};
   const auto kind = kind_of(of_state);
   StateRows added = kind->sink(rows, step.view.next_id);
@@ -153,15 +182,126 @@ void Standing::answer_all_rows(Step& step, const QueryContext& context) const {
   set_answer(step, CandidateState({context, format_.bound(), run_table}).finalize(all));
 }
 
+/// Adds the rows that pass the condition, with their keys.
+void Standing::add_keys(const QueryContext& context, const Table& rows, std::span<const RowId> ids,
+                        FrontInput& input) const {
+  const auto make = [&] {
+    return context.on_threads([&] {
+      const kernels::AccountScope counted(engine_.memory.get());
+      const QueryMemory columns;
+      return front_keys_->of_rows(rows);
+    });
+  };
+  const FrontKeyRows made = with_global_rows(make, [&](RowId row) { return ids[static_cast<std::size_t>(row)]; });
+  const std::size_t dims = front_keys_->dims();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!made.passes[i]) continue;
+    input.ids.push_back(ids[i]);
+    const auto keys = made.keys.begin() + static_cast<std::ptrdiff_t>(i * dims);
+    input.keys.insert(input.keys.end(), keys, keys + static_cast<std::ptrdiff_t>(dims));
+  }
+}
+
+/// Answers from the skyline after a step of it. `rows_of_ids` gives the rows that have come into it, in tables one
+/// after the other.
+void Standing::answer_front(Step& step, const QueryContext& context,
+                            const std::function<std::vector<Table>(const std::vector<RowId>&)>& rows_of_ids) const {
+  if (step.front->entered.empty() && step.front->left.empty() && step.kept != nullptr) return;
+  StateRows rows;
+  std::vector<Table> tables;
+  if (step.kept != nullptr) {
+    std::vector<RowId> stay;
+    const std::vector<RowId>& before = step.kept->rows.rows;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (std::ranges::binary_search(step.front->left, before[i])) continue;
+      stay.push_back(static_cast<RowId>(i));
+      rows.rows.push_back(before[i]);
+    }
+    const Table& columns = step.kept->rows.columns;
+    tables.push_back(stay.size() == before.size() ? columns : gather(columns, stay));
+  } else {
+    tables.push_back(gather(chosen_columns(format_.no_rows(), front_columns_), {}));
+  }
+  rows.rows.insert(rows.rows.end(), step.front->entered.begin(), step.front->entered.end());
+  for (const Table& table : rows_of_ids(step.front->entered)) tables.push_back(chosen_columns(table, front_columns_));
+  rows.columns = tables.size() == 1 ? tables.front() : concatenate(tables);
+  const auto order = ascending_order(rows.rows);
+  if (!order.empty()) {
+    rows.columns = gather(rows.columns, order);
+    std::ranges::sort(rows.rows);
+  }
+  Result result = with_global_rows([&] { return run_table(context, front_query_, rows.columns); },
+                                   [&](RowId row) { return rows.global(row); });
+  renumber(front_query_, rows, result);
+  result.levels.assign(result.rows.size(), 1);
+  step.kept = counted(std::move(rows));
+  set_answer(step, std::move(result));
+}
+
+void Standing::append_front(Step& step, const QueryContext& context, const Table& rows) const {
+  const RowId first_id = step.view.next_id;
+  std::vector<RowId> ids(static_cast<std::size_t>(rows.num_rows()));
+  std::iota(ids.begin(), ids.end(), first_id);
+  FrontInput input;
+  add_keys(context, rows, ids, input);
+  step.front = front_.plan({}, input);
+  answer_front(step, context, [&](const std::vector<RowId>& entered) {
+    std::vector<RowId> at;
+    for (const RowId id : entered) at.push_back(id - first_id);
+    return std::vector<Table>{gather(rows, at)};
+  });
+  step.view.next_id += rows.num_rows();
+  step.view.rows = std::ssize(step.kept->rows.rows);
+}
+
+/// Moves the skyline after leaves have changed, and answers from it.
+void Standing::change_front(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
+                            const NewRows& inserted) const {
+  std::vector<RowId> removed;
+  std::vector<RowId> updated;
+  std::vector<RowId> new_values;
+  std::vector<RowId> added;
+  for (const auto& [number, change] : edits) {
+    removed.insert(removed.end(), change.erased.begin(), change.erased.end());
+    for (const auto& [id, row] : change.updated) {
+      updated.push_back(id);
+      new_values.push_back(row);
+    }
+    added.insert(added.end(), change.added.begin(), change.added.end());
+  }
+  removed.insert(removed.end(), updated.begin(), updated.end());
+  std::ranges::sort(removed);
+  FrontInput input;
+  if (!updated.empty()) add_keys(context, gather(updates.rows, new_values), updated, input);
+  if (!added.empty()) add_keys(context, inserted.rows, added, input);
+  step.front = front_.plan(removed, input);
+  answer_front(step, context, [&](const std::vector<RowId>& entered) {
+    std::vector<Table> tables;
+    for (auto id = entered.begin(); id != entered.end();) {
+      const std::int64_t number = tree_.leaf_of(*id);
+      const Leaf& leaf = *step.edit->leaf(number);
+      std::vector<RowId> at;
+      for (; id != entered.end() && tree_.leaf_of(*id) == number; ++id) {
+        at.push_back(std::ranges::lower_bound(leaf.ids, *id) - leaf.ids.begin());
+      }
+      tables.push_back(gather(leaf.rows, at));
+    }
+    return tables;
+  });
+}
+
 /// Changes leaves, and answers from what they have then.
 void Standing::change_rows(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
                            const NewRows& inserted) const {
   const StateContext of_state{context, format_.bound(), run_table};
   const auto kind = kind_of(of_state);
   const auto apply = [&] {
+    const bool has_front = step.view.following == Following::front;
     const bool recomputes = step.view.following == Following::all_rows;
-    step.edit.emplace(tree_, recomputes ? nullptr : kind.get(), step.view.following == Following::groups);
+    const bool has_states = !has_front && !recomputes;
+    step.edit.emplace(tree_, has_states ? kind.get() : nullptr, step.view.following == Following::groups);
     step.edit->apply(edits, updates, inserted);
+    if (has_front) return change_front(step, context, edits, updates, inserted);
     const StatePtr root = recomputes ? nullptr : step.edit->root();
     if (root == nullptr) return answer_all_rows(step, context);
     if (!step.edit->is_root_new()) return;
@@ -184,6 +324,8 @@ void Standing::change_rows(Step& step, const QueryContext& context, const Edits&
     step.view.following = Following::all_rows;
     step.view.reason = failure.what();
     step.changes = {};
+    step.front.reset();
+    step.kept.reset();
     apply();
     step.edit->drop_states();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,8 @@
 
 #include "engine/executor/engine_state.hpp"
 #include "engine/executor/query_context.hpp"
+#include "engine/standing/front.hpp"
+#include "engine/standing/front_keys.hpp"
 #include "engine/standing/row_format.hpp"
 #include "engine/standing/tree.hpp"
 
@@ -20,6 +23,7 @@ namespace skyrank::exec {
 
 /// The way in which an answer follows its rows.
 enum class Following : std::uint8_t {
+  front,       ///< from the skyline, where each other row remembers a dominator
   candidates,  ///< from the rows of each leaf and node that can still be in the answer
   groups,      ///< from the groups of each leaf and node
   all_rows     ///< the query runs over all rows after each call
@@ -52,7 +56,8 @@ class Standing {
   /// All that a call makes before anything changes.
   struct Step {
     std::optional<TreeEdit> edit;  ///< rows in leaves; nothing where only candidates are kept
-    StatePtr kept;                 ///< the candidates, where only these are kept
+    StatePtr kept;                 ///< the candidates, where only these are kept, or the rows of the skyline
+    std::optional<Front::Step> front;
     View view;
     Int128 greatest_time = kNoTime;
     skyrank::Changes changes;
@@ -67,6 +72,12 @@ class Standing {
   void append(Step& step, const QueryContext& context, const Table& rows) const;
   void change_rows(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
                    const NewRows& inserted) const;
+  void change_front(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
+                    const NewRows& inserted) const;
+  void append_front(Step& step, const QueryContext& context, const Table& rows) const;
+  void answer_front(Step& step, const QueryContext& context,
+                    const std::function<std::vector<Table>(const std::vector<RowId>&)>& rows_of_ids) const;
+  void add_keys(const QueryContext& context, const Table& rows, std::span<const RowId> ids, FrontInput& input) const;
   void answer_all_rows(Step& step, const QueryContext& context) const;
   void set_answer(Step& step, Result result) const;
   void insert_rows(Step& step, const QueryContext& context, const Table& rows) const;
@@ -82,6 +93,10 @@ class Standing {
   const StandingOptions options_;
   mutable std::mutex writer_;  // held by a call that changes rows
   mutable std::mutex reader_;  // held while the view is copied or replaced
+  const std::optional<FrontKeys> front_keys_;
+  query::BoundQuery front_query_;   // over the rows of the skyline, and the columns that it reads
+  std::vector<int> front_columns_;  // of those that are kept
+  Front front_;
   Tree tree_;
   StatePtr kept_;
   Int128 greatest_time_ = kNoTime;

@@ -31,7 +31,7 @@ def test_answers_follow_rows():
     assert list(best.answer()["price"]) == [3]
     assert (len(best), best.next_id) == (2, 3)
     assert repr(best) == "StandingQuery(2 rows; 1 in the answer)"
-    assert best.explain().startswith("standing  incremental: candidates")
+    assert best.explain().startswith("standing  incremental: the skyline")
 
 
 def test_random_histories_agree_with_the_engine():

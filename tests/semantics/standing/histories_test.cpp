@@ -59,6 +59,7 @@ class History {
  public:
   explicit History(std::uint64_t seed) : case_(random_case(seed, seed % 16 == 5)), random_(seed * 77 + 1) {
     Query& query = case_.query;
+    if (chance(30)) query = plain_skyline();
     if (chance(10)) query.nan(Missing::error);
     if (chance(10)) query.nulls(Missing::error);
     pool_ = case_.table.num_rows();
@@ -79,6 +80,27 @@ class History {
  private:
   std::int64_t below(std::int64_t bound) { return std::uniform_int_distribution<std::int64_t>(0, bound - 1)(random_); }
   bool chance(int percent) { return below(100) < percent; }
+
+  Expression any_column() {
+    const int column = static_cast<int>(below(case_.table.num_columns()));
+    return Expression::column(case_.table.column(column).name());
+  }
+
+  /// A skyline of some columns under the condition of the case, the kind of query that most ask.
+  Query plain_skyline() {
+    Query query = Query::from("t");
+    query.where(case_.query.where());
+    std::vector<Preference> terms;
+    for (std::int64_t i = below(4); i >= 0; --i) {
+      terms.push_back(chance(50) ? low(any_column()) : high(any_column()));
+      if (chance(20)) terms.back() = inverse(terms.back());
+    }
+    query.prefer(chance(30) ? terms.front() : pareto(std::move(terms)));
+    if (chance(30)) query.rank_by({chance(50) ? low(any_column()) : high(any_column())});
+    if (chance(30)) query.limit(below(6)).offset(below(2));
+    if (chance(50)) query.select({SelectItem{"id", Expression("row")}, SelectItem{"x", any_column()}});
+    return query;
+  }
 
   void draw_options() {
     options_.append_only = chance(25);

@@ -202,7 +202,7 @@ void TreeEdit::change_leaf(std::int64_t number, const LeafChange& change, const 
 /// Returns the state of a leaf after a change, and in `above` what it means for the nodes above.
 StatePtr TreeEdit::leaf_state(const Leaf* before, const Leaf& leaf, const LeafChange& change, const NewRows& inserted,
                               Change& above) const {
-  const StatePtr old = before == nullptr ? nullptr : before->state;
+  StatePtr old = before == nullptr ? nullptr : before->state;
   const auto goes = [&] {
     if (groups_) return !change.erased.empty();
     return old != nullptr && share(change.erased, old->rows.rows);

@@ -239,16 +239,24 @@ void Standing::answer_front(Step& step, const QueryContext& context,
 }
 
 void Standing::append_front(Step& step, const QueryContext& context, const Table& rows) const {
+  constexpr std::int64_t kFewRows = 1024;
   const RowId first_id = step.view.next_id;
-  std::vector<RowId> ids(static_cast<std::size_t>(rows.num_rows()));
-  std::iota(ids.begin(), ids.end(), first_id);
+  StateRows added;
+  if (rows.num_rows() > kFewRows) {  // those that others of them dominate go first, on all threads
+    const StateContext of_state{context, format_.bound(), run_table};
+    added = kind_of(of_state)->sink(rows, first_id);
+  } else {
+    added.rows.resize(static_cast<std::size_t>(rows.num_rows()));
+    std::iota(added.rows.begin(), added.rows.end(), first_id);
+    added.columns = rows;
+  }
   FrontInput input;
-  add_keys(context, rows, ids, input);
+  add_keys(context, added.columns, added.rows, input);
   step.front = front_.plan({}, input);
   answer_front(step, context, [&](const std::vector<RowId>& entered) {
     std::vector<RowId> at;
-    for (const RowId id : entered) at.push_back(id - first_id);
-    return std::vector<Table>{gather(rows, at)};
+    for (const RowId id : entered) at.push_back(std::ranges::lower_bound(added.rows, id) - added.rows.begin());
+    return std::vector<Table>{gather(added.columns, at)};
   });
   step.view.next_id += rows.num_rows();
   step.view.rows = std::ssize(step.kept->rows.rows);

@@ -83,6 +83,19 @@ TEST(Standing, FollowsInsertsErasesAndUpdates) {
   EXPECT_EQ(standing.num_rows(), 3);
 }
 
+TEST(Standing, FollowsQueriesThatReadNoColumns) {
+  Query query = Query::from("points");
+  query.rank_by({low("1")}).limit(2).ties(Ties::last).select({"row"});
+  for (const bool append_only : {false, true}) {
+    StandingQuery standing(engine(), query, points({}, {}), {.append_only = append_only});
+    EXPECT_EQ(standing.insert(points({1, 2, 3}, {3, 2, 3})), (Changes{{1, 2}, {}}));
+    EXPECT_EQ(standing.insert(points({4}, {4})), (Changes{{3}, {1}}));
+    if (append_only) continue;
+    EXPECT_EQ(standing.erase(std::vector<RowId>{3}), (Changes{{1}, {3}}));
+    EXPECT_EQ(standing.update(std::vector<RowId>{1}, points({0}, {9})), Changes{});
+  }
+}
+
 TEST(Standing, TakesColumnsInAnyOrder) {
   StandingQuery standing(engine(), skyline(), points({}, {}));
   standing.insert(Table({Column::own("y", std::vector<double>{1}), Column::own("x", std::vector<double>{2})}));
@@ -308,12 +321,13 @@ TEST(Standing, SkylinesOfManyRowsAgreeWithTheEngine) {
     return std::pair(x, y);
   };
   for (const bool append_only : {false, true}) {
+    const int batch = append_only ? 1500 : 500;
     StandingQuery standing(engine(), skyline(), points({}, {}), {.append_only = append_only});
     std::vector<double> x;
     std::vector<double> y;
     RowId gone = 0;
     for (int step = 0; step < 30; ++step) {
-      const auto [more_x, more_y] = some(500);
+      const auto [more_x, more_y] = some(batch);
       standing.insert(points(more_x, more_y));
       x.insert(x.end(), more_x.begin(), more_x.end());
       y.insert(y.end(), more_y.begin(), more_y.end());

@@ -96,6 +96,8 @@ enum class PinTime {
   on_use,  ///< each when a query first needs it
 };
 
+class StandingQuery;  // skyrank/standing.hpp
+
 /// Answers queries over tables. Immutable after construction and safe to use from many threads at once.
 class SKYRANK_EXPORT Engine {
  public:
@@ -182,6 +184,7 @@ class SKYRANK_EXPORT Engine {
   static std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
  private:
+  friend class StandingQuery;
   struct SKYRANK_NO_EXPORT State;
   std::unique_ptr<const State> state_;
 };

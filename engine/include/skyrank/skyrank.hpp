@@ -19,6 +19,7 @@
 #include <skyrank/registry.hpp>
 #include <skyrank/select.hpp>
 #include <skyrank/source.hpp>
+#include <skyrank/standing.hpp>
 #include <skyrank/table.hpp>
 #include <skyrank/table_spec.hpp>
 #include <skyrank/types.hpp>

@@ -8,7 +8,7 @@ array([0, 1])
 `skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
 says what data may be. `skyrank.plot` draws fronts; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
 elements of arrays, and `skyrank.torch.topk` those of tensors. `hypervolume` and others measure fronts, `nsga2_survival`
-serves optimisers. Answers are exact, and the same row for row on every path.
+serves optimisers. The answer of a `StandingQuery` follows rows that come, change and go. Answers are exact, and the same row for row on every path.
 """
 
 from . import _core, plot
@@ -59,6 +59,7 @@ from ._preferences import (
 from ._query import Query
 from ._result import Result
 from ._select import Selected, select_k
+from ._standing import Changes, StandingQuery
 from ._why import Why, WhyChange, WhyDominator
 
 __version__ = _core.version()
@@ -67,6 +68,7 @@ __all__ = [
     "Aggregate",
     "BindError",
     "CancelledError",
+    "Changes",
     "DataError",
     "DeviceError",
     "Engine",
@@ -81,6 +83,7 @@ __all__ = [
     "Result",
     "Selected",
     "SkyRankWarning",
+    "StandingQuery",
     "Table",
     "TimeoutError",
     "Why",

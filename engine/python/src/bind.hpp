@@ -45,6 +45,9 @@ void bind_results(nb::module_& module);
 /// Adds Engine, Partial and Source.
 void bind_engine(nb::module_& module);
 
+/// Adds StandingQuery.
+void bind_standing(nb::module_& module);
+
 /// Adds functions over arrays of rows and columns.
 void bind_arrays(nb::module_& module);
 

@@ -78,13 +78,12 @@ typename Window<Key>::Search Window<Key>::find_at_least_as_good(const Key* row, 
   Lane lanes[kMaxDims];
   std::transform(row, row + d_, lanes, lane_of);
   Search search;
-  std::size_t position = 0;
   if constexpr (sizeof(Key) == 4) {
-    position = HWY_DYNAMIC_DISPATCH(find4)(lines_.front().lanes, d_, count, lanes, search.tests);
+    search.position = HWY_DYNAMIC_DISPATCH(find4)(lines_.front().lanes, d_, count, lanes, search.tests);
   } else {
-    position = HWY_DYNAMIC_DISPATCH(find8)(lines_.front().lanes, d_, count, lanes, search.tests);
+    search.position = HWY_DYNAMIC_DISPATCH(find8)(lines_.front().lanes, d_, count, lanes, search.tests);
   }
-  search.found = position < count;
+  search.found = search.position < count;
   return search;
 }
 

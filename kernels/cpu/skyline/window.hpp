@@ -28,7 +28,8 @@ class Window {
 
   struct Search {
     bool found = false;
-    std::size_t tests = 0;  ///< rows that were compared
+    std::size_t tests = 0;     ///< rows that were compared
+    std::size_t position = 0;  ///< the first such row; only if there is one
   };
   /// Looks for a row among the first `count` that is at least as good as `row` in every key.
   Search find_at_least_as_good(const Key* row, std::size_t count) const;

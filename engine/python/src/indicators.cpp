@@ -109,16 +109,16 @@ auto without_gil(const Work& work) {
 // ---- On a GPU ----
 
 /// The address of a matrix, its rows and columns, and the bytes from one to the next of each.
-using Layout = std::vector<std::int64_t>;
+using MatrixLayout = std::vector<std::int64_t>;
 
 /// Returns a pointer to an address, as libraries give it.
-void* pointer_of(std::uintptr_t address) {
+void* gpu_pointer(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-Points gpu_points(const Layout& layout, const std::string& type) {
+Points gpu_points(const MatrixLayout& layout, const std::string& type) {
   Points points;
-  points.values = pointer_of(static_cast<std::uintptr_t>(layout.at(0)));
+  points.values = gpu_pointer(static_cast<std::uintptr_t>(layout.at(0)));
   points.rows = layout.at(1);
   points.columns = layout.at(2);
   points.row_stride = layout.at(3);
@@ -129,27 +129,27 @@ Points gpu_points(const Layout& layout, const std::string& type) {
   return points;
 }
 
-double python_hypervolume_on_gpu(const Layout& layout, const std::string& type, std::uintptr_t stream,
+double python_hypervolume_on_gpu(const MatrixLayout& layout, const std::string& type, std::uintptr_t stream,
                                  const std::vector<double>& reference, const Flags& maximise) {
   const Points points = gpu_points(layout, type);
   return find(is_long_volume(points), maximise, [&](const IndicatorOptions& options) {
-    return hypervolume(points, reference, options, pointer_of(stream));
+    return hypervolume(points, reference, options, gpu_pointer(stream));
   });
 }
 
-nb::object python_contributions_on_gpu(const Layout& layout, const std::string& type, std::uintptr_t stream,
+nb::object python_contributions_on_gpu(const MatrixLayout& layout, const std::string& type, std::uintptr_t stream,
                                        const std::vector<double>& reference, const Flags& maximise,
                                        bool ignore_dominated) {
   const Points points = gpu_points(layout, type);
   const auto dominated = ignore_dominated ? DominatedPoints::ignored : DominatedPoints::counted;
   return to_array(find(is_long_contribution(points, ignore_dominated), maximise, [&](const IndicatorOptions& options) {
-    return hypervolume_contributions(points, reference, dominated, options, pointer_of(stream));
+    return hypervolume_contributions(points, reference, dominated, options, gpu_pointer(stream));
   }));
 }
 
 /// Compares two sets of points that are ready.
-double python_indicator_on_gpu(const std::string& name, const Layout& layout, const std::string& type,
-                               const Layout& reference_layout, const std::string& reference_type,
+double python_indicator_on_gpu(const std::string& name, const MatrixLayout& layout, const std::string& type,
+                               const MatrixLayout& reference_layout, const std::string& reference_type,
                                const Flags& maximise) {
   using Found = double (*)(const Points&, const Points&, const IndicatorOptions&, void*);
   const std::pair<const char*, Found> indicators[] = {{"igd", igd},

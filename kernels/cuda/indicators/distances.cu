@@ -38,7 +38,7 @@ __device__ double with_objective(double distance, double point, double reference
   double difference = point - reference;
   if constexpr (kDistance == PointDistance::difference) return difference > distance ? difference : distance;
   if constexpr (kDistance == PointDistance::squared_worse) difference = difference > 0 ? difference : 0;
-  return distance + difference * difference;
+  return __dadd_rn(distance, __dmul_rn(difference, difference));
 }
 
 template <PointDistance kDistance>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/common/host_device.hpp"
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/indicators/comparison.cuh"
 #include "kernels/cuda/indicators/policy.hpp"
@@ -39,13 +40,13 @@ struct SliceLayout {
   std::size_t offsets[kMaxDims + 1] = {};  ///< places of levels, in the memory that they lie in
 };
 
-constexpr std::size_t in_words(std::size_t bytes) {
+SKYRANK_HD constexpr std::size_t in_words(std::size_t bytes) {
   return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
-constexpr std::size_t bytes_of_sum() { return in_words(sizeof(SliceSum)); }
-constexpr std::size_t bytes_of_bounds(std::size_t dims) { return in_words(dims * sizeof(Rank)); }
-constexpr std::size_t bytes_of_points(std::size_t dims, std::size_t room) {
+SKYRANK_HD constexpr std::size_t bytes_of_sum() { return in_words(sizeof(SliceSum)); }
+SKYRANK_HD constexpr std::size_t bytes_of_bounds(std::size_t dims) { return in_words(dims * sizeof(Rank)); }
+SKYRANK_HD constexpr std::size_t bytes_of_points(std::size_t dims, std::size_t room) {
   return in_words(dims * room * sizeof(Rank));
 }
 
@@ -102,6 +103,9 @@ class SliceLevels {
     return dims == 3 || size <= VolumePolicy::kMaxSubsetPoints || (dims == 4 && size <= VolumePolicy::kMaxGridPoints);
   }
 
+  /// Returns the steps that `small_volume` counts for.
+  static __device__ unsigned steps_of_volume(unsigned size) { return size * (1 + size / kLanes) / 8; }
+
   /// Returns the volume of the set of a level.
   __device__ double small_volume(unsigned size, unsigned dims) const {
     if (size == 0) return 0;
@@ -122,7 +126,7 @@ class SliceLevels {
         const double volume = task.current.sum;
         ++task.dims;
         task.current = *sum(task.dims);
-        task.current.sum += task.current.height * (task.current.box - volume);
+        task.current.sum = add_product(task.current.sum, task.current.height, task.current.box - volume);
         continue;
       }
       if (steps >= max_steps) return false;
@@ -155,8 +159,8 @@ class SliceLevels {
       comparison.insert(before, current.listed++);
     }
     if (is_small(size, below)) {
-      steps += size / 8;
-      current.sum += height * (box - small_volume(size, below));
+      steps += steps_of_volume(size);
+      current.sum = add_product(current.sum, height, box - small_volume(size, below));
       return;
     }
     current.height = height;

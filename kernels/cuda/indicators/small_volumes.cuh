@@ -19,6 +19,9 @@ __device__ inline double sum_of_warp(double value) {
   return value;
 }
 
+/// Returns a sum and a product, each rounded, as on the host.
+__device__ inline double add_product(double sum, double a, double b) { return __dadd_rn(sum, __dmul_rn(a, b)); }
+
 /// A warp's memory for the cells of a grid. Heights of z and w are for up to kLanes points.
 struct GridMemory {
   double* widths;  ///< one more than points
@@ -93,9 +96,9 @@ __device__ inline double volume_of_3d(const PointList& points, unsigned size, co
     for (unsigned place = 0; place < size; ++place) {
       const double own = memory.places[place] <= i ? memory.heights[place] : 0;
       height = own > height ? own : height;
-      area += memory.widths[place] * height;
+      area = add_product(area, memory.widths[place], height);
     }
-    volume += area * (values(2, above) - values(2, points.column(2)[i]));
+    volume = add_product(volume, area, values(2, above) - values(2, points.column(2)[i]));
   }
   volume = sum_of_warp(volume);
   __syncwarp();
@@ -135,9 +138,10 @@ __device__ inline double volume_of_4d(const PointList& points, unsigned size, co
       const bool counts = places >> kBits <= w && (places & ((1u << kBits) - 1)) <= z;
       const double own = counts ? memory.heights[place] : 0;
       height = own > height ? own : height;
-      area += memory.widths[place] * height;
+      area = add_product(area, memory.widths[place], height);
     }
-    volume += area * (memory.depths_z[z + 1] - memory.depths_z[z]) * (memory.depths_w[w + 1] - memory.depths_w[w]);
+    const double depth = memory.depths_z[z + 1] - memory.depths_z[z];
+    volume = add_product(volume, area * depth, memory.depths_w[w + 1] - memory.depths_w[w]);
   }
   volume = sum_of_warp(volume);
   __syncwarp();

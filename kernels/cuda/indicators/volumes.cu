@@ -186,6 +186,7 @@ __device__ bool begin_slice(const Front& front, const LimitSets& sets, const Sli
   task.box = comparison.box(front.values, levels.bounds(dims));
   const unsigned size = comparison.collect(set, point, levels.list(dims));
   levels.sort_set(levels.list(dims), size, dims);
+  steps += SliceLevels::steps_of_volume(size);
   if (SliceLevels::is_small(size, dims)) {
     task.current.sum = task.height * (task.box - levels.small_volume(size, dims));
     return false;

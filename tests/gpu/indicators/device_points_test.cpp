@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <random>
@@ -16,15 +15,11 @@
 
 #include "kernels/cuda/device/stream.hpp"
 #include "kernels/cuda/runtime/check.hpp"
-#include "tests/build.hpp"
 #include "tests/gpu/gpu_test.hpp"
 
 // Indicators of points in the memory of a GPU, beside those of the same points on the host.
 namespace skyrank {
 namespace {
-
-/// Before the first call to the emulator.
-const int devices_of_emulator = tests::kEmulated ? setenv("SKYRANK_EMULATED_DEVICES", "2", 0) : 0;
 
 using DevicePoints = skyrank::gpu_testing::GpuTest;
 
@@ -138,6 +133,7 @@ TEST_F(DevicePoints, PairsOfLargeSets) {
   }
 }
 
+/// The emulator has two devices in this program (borrowed_test.cpp).
 TEST_F(DevicePoints, OfAnotherDevice) {
   if (found().devices.size() < 2) GTEST_SKIP() << "there is one GPU";
   std::mt19937_64 generator(4);

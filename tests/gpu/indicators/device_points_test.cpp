@@ -82,7 +82,6 @@ void expect_same(const Points& host, const std::vector<T>& values, const Indicat
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12 * volume) << "point " << i;
   }
-  if (host.rows == 0) return;
   EXPECT_EQ(igd(there, there, options, nullptr), 0);
 }
 
@@ -103,8 +102,8 @@ TEST_F(DevicePoints, OfAllTypesAndStrides) {
   expect_same(rows_of(floats, kDims, Type::float32), floats, {});
   const auto narrow = random_values<std::int32_t>(generator, 30 * kDims);
   expect_same(rows_of(narrow, kDims, Type::int32), narrow, {});
-  expect_same(rows_of(random_values<std::uint32_t>(generator, 0), kDims, Type::uint32), std::vector<std::uint32_t>(1),
-              {});
+  const auto unsigned_values = random_values<std::uint32_t>(generator, 30 * kDims);
+  expect_same(rows_of(unsigned_values, kDims, Type::uint32), unsigned_values, {});
   const auto wide = random_values<std::uint64_t>(generator, 30 * kDims);
   expect_same(rows_of(wide, kDims, Type::uint64), wide, {});
   const auto values = random_values<std::int64_t>(generator, 30 * kDims);

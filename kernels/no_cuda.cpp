@@ -5,6 +5,8 @@
 #include "kernels/cuda/groups/best_groups.hpp"
 #include "kernels/cuda/groups/contenders.hpp"
 #include "kernels/cuda/groups/partition_rows.hpp"
+#include "kernels/cuda/indicators/distances.hpp"
+#include "kernels/cuda/indicators/volumes.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/select/partitions.hpp"
@@ -63,6 +65,20 @@ std::size_t select_workspace_bytes(const SelectProblem& /*problem*/) {
 void select_rows(const SelectProblem& /*problem*/, void* /*workspace*/, std::size_t /*workspace_bytes*/,
                  void* /*stream*/) {
   throw Failure("select_k", find_devices().reason, __FILE__, __LINE__);
+}
+
+double hypervolume(const FrontRows& /*points*/, const double* /*reference*/, const Context& /*context*/,
+                   unsigned /*max_steps*/) {
+  throw Failure("hypervolume", find_devices().reason, __FILE__, __LINE__);
+}
+void hypervolume_contributions(const FrontRows& /*points*/, const double* /*reference*/, bool /*keeps_dominated*/,
+                               std::span<double> /*contributions*/, const Context& /*context*/,
+                               unsigned /*max_steps*/) {
+  throw Failure("hypervolume_contributions", find_devices().reason, __FILE__, __LINE__);
+}
+std::vector<double> least_distances(PointDistance /*distance*/, const FrontRows& /*points*/,
+                                    const FrontRows& /*reference_set*/, const Context& /*context*/) {
+  throw Failure("least_distances", find_devices().reason, __FILE__, __LINE__);
 }
 
 namespace skyline {

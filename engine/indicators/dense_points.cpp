@@ -16,20 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxRows = std::numeric_limits<std::int32_t>::max();
 
-void check_points(const Points& points, const std::string& name) {
-  if (!is_type_of_points(points.type)) {
-    throw DataError(name + " are floats or integers of 32 or 64 bits, not " + to_string(DataType{points.type}));
-  }
-  if (points.rows < 0 || points.rows > kMaxRows) {
-    throw DataError(name + " have 0 to " + std::to_string(kMaxRows) + " rows, not " + std::to_string(points.rows));
-  }
-  if (points.columns < 1 || points.columns > std::int64_t{kernels::kMaxDims}) {
-    throw DataError(name + " have 1 to " + std::to_string(kernels::kMaxDims) + " columns, not " +
-                    std::to_string(points.columns));
-  }
-  if (points.values == nullptr && points.rows > 0) throw DataError(name + " are a null pointer");
-}
-
 template <class Value>
 void copy_rows(const Points& points, double* to) {
   const auto* row = static_cast<const std::byte*>(points.values);
@@ -56,6 +42,20 @@ void copy_values(const Points& points, double* to) {
 }
 
 }  // namespace
+
+void check_points(const Points& points, const std::string& name) {
+  if (!is_type_of_points(points.type)) {
+    throw DataError(name + " are floats or integers of 32 or 64 bits, not " + to_string(DataType{points.type}));
+  }
+  if (points.rows < 0 || points.rows > kMaxRows) {
+    throw DataError(name + " have 0 to " + std::to_string(kMaxRows) + " rows, not " + std::to_string(points.rows));
+  }
+  if (points.columns < 1 || points.columns > std::int64_t{kernels::kMaxDims}) {
+    throw DataError(name + " have 1 to " + std::to_string(kernels::kMaxDims) + " columns, not " +
+                    std::to_string(points.columns));
+  }
+  if (points.values == nullptr && points.rows > 0) throw DataError(name + " are a null pointer");
+}
 
 DensePoints dense_points(const Points& points, const char* name, Infinities infinities) {
   check_points(points, name);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <skyrank/fronts.hpp>
@@ -23,8 +24,11 @@ struct DensePoints {
   const double* operator[](std::size_t row) const { return values.data() + row * dims; }
 };
 
+/// Throws DataError where points are none, as of `pareto_ranks`; `name` says which points they are.
+void check_points(const Points& points, const std::string& name);
+
 /// Copies points. DataError where they are no points, as of `pareto_ranks`, or have values that are refused; `name`
-/// says which points they are.
+/// as above.
 DensePoints dense_points(const Points& points, const char* name, Infinities infinities = Infinities::refused);
 
 }  // namespace skyrank::exec

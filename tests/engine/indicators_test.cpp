@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -18,6 +19,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/indicators/distinct_rows.hpp"
+#include "kernels/cuda/device/device.hpp"
 
 // Tests what callers give to indicators: types, strides, directions and errors. tests/kernels/indicators_test.cpp tests
 // the values against their definitions. Tests crowding and survival against theirs.
@@ -26,6 +28,9 @@
 namespace skyrank {
 namespace {
 
+using Indicator = double (*)(const Points&, const Points&, const IndicatorOptions&);
+
+constexpr Indicator kIndicators[] = {igd, igd_plus, epsilon_additive, epsilon_multiplicative};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -121,7 +126,7 @@ TEST(Indicators, MaximisedObjectivesAreThoseOfNegatives) {
       EXPECT_EQ(hypervolume_contributions(given, reference, dominated, options),
                 hypervolume_contributions(minimised, negative_reference, dominated));
     }
-    for (const auto indicator : {igd, igd_plus, epsilon_additive}) {
+    for (const Indicator indicator : std::initializer_list<Indicator>{igd, igd_plus, epsilon_additive}) {
       EXPECT_EQ(indicator(given, rows_of(others, dims), options),
                 indicator(minimised, rows_of(negative_others, dims), {}));
     }
@@ -134,11 +139,27 @@ TEST(Indicators, MaximisedObjectivesAreThoseOfNegatives) {
   EXPECT_EQ(epsilon_multiplicative(rows_of(point, 2), rows_of(target, 2)), 2);
 }
 
+/// Builds without GPU kernels, and machines without a GPU, say so; no points need none.
+TEST(Indicators, OfADeviceThatIsNotThere) {
+  if (!kernels::cuda::find_devices().devices.empty()) GTEST_SKIP() << "there is a GPU";
+  const std::vector<double> values = {5, 5, 4, 6};
+  const Points points = rows_of(values, 2);
+  EXPECT_THROW(hypervolume(points, kTen, {}, nullptr), DeviceError);
+  EXPECT_THROW(hypervolume_contributions(points, kTen, DominatedPoints::ignored, {}, nullptr), DeviceError);
+  using OfDevice = double (*)(const Points&, const Points&, const IndicatorOptions&, void*);
+  for (const OfDevice indicator :
+       std::initializer_list<OfDevice>{igd, igd_plus, epsilon_additive, epsilon_multiplicative}) {
+    EXPECT_THROW(indicator(points, points, {}, nullptr), DeviceError);
+  }
+  const Points none{.values = nullptr, .rows = 0, .columns = 2};
+  EXPECT_EQ(hypervolume(none, kTen, {}, nullptr), 0);
+}
+
 TEST(Indicators, OfNoPoints) {
   const Points none{.values = nullptr, .rows = 0, .columns = 2};
   EXPECT_EQ(hypervolume(none, kTen), 0);
   EXPECT_TRUE(hypervolume_contributions(none, kTen).empty());
-  for (const auto indicator : {igd, igd_plus, epsilon_additive, epsilon_multiplicative}) {
+  for (const Indicator indicator : kIndicators) {
     EXPECT_EQ(indicator(none, front_points(), {}), kInfinity);
     EXPECT_EQ(error_of([&] { indicator(front_points(), none, {}); }), "the reference set has no points");
   }

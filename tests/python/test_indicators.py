@@ -1,5 +1,6 @@
 """Indicators and survival: against moocore where it is installed, stored values, and definitions."""
 
+import importlib.util
 import itertools
 import math
 import os
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 
+import capsules
 import numpy
 import pytest
 import skyrank
@@ -301,3 +303,95 @@ def test_functions_of_a_row_are_those_of_arrays():
     volumes = skyrank.hypervolume_contributions(points, [31, 31])
     assert (front["contribution(31, 31)"] == volumes[front.rows]).all()
     assert skyrank.query(points, skyrank.Query().prefer(terms).skyband(3)).rows.tolist() == numpy.flatnonzero(better.sum(0) < 3).tolist()
+
+
+# ------------------------------------------------------------------------------------------------------------- on GPUs
+
+
+@pytest.fixture(params=["torch", "cupy", "jax"])
+def on_gpu(request):
+    """What copies an array to a GPU, and an answer from there. Skips where a library or a GPU is missing."""
+    library = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
+    try:
+        skyrank.Engine(device="cuda")
+    except skyrank.DeviceError as error:
+        pytest.skip(f"no GPU: {error}")
+    if request.param == "torch":
+        if not library.cuda.is_available():
+            pytest.skip("torch has no GPU here")
+        return lambda array: library.from_numpy(array).to("cuda"), lambda answer: answer.cpu().numpy()
+    if request.param == "cupy":
+        return library.asarray, library.asnumpy
+    if not any(device.platform == "gpu" for device in library.devices()):
+        pytest.skip("jax has no GPU here")
+    library.config.update("jax_enable_x64", True)
+    return library.numpy.asarray, numpy.asarray
+
+
+def test_arrays_on_a_gpu(on_gpu):
+    to_gpu, to_host = on_gpu
+    for columns in range(1, 9):
+        for points in (sphere(40, columns), few_values(30, columns)):
+            reference = points.max() + 0.1
+            there = to_gpu(points)
+            assert isinstance(skyrank.hypervolume(there, reference), float)
+            for maximise in (False, True):
+                own_reference = 0 if maximise else reference
+                volume = skyrank.hypervolume(points, own_reference, maximise=maximise)
+                found = skyrank.hypervolume(there, own_reference, maximise=maximise)
+                numpy.testing.assert_allclose(found, volume, rtol=1e-9)
+            for ignore in (True, False):
+                expected = skyrank.hypervolume_contributions(points, reference, ignore_dominated=ignore)
+                found = skyrank.hypervolume_contributions(there, reference, ignore_dominated=ignore)
+                assert type(found) is type(there) and found.device == there.device
+                numpy.testing.assert_allclose(to_host(found), expected, rtol=0, atol=1e-9 * volume)
+
+
+def test_types_and_strides_on_a_gpu(on_gpu):
+    to_gpu, to_host = on_gpu
+    for dtype in ("float16", "float32", "float64", "int8", "int32", "int64"):
+        points = few_values(30, 6, values=9).astype(dtype)
+        expected = skyrank.hypervolume(points, 9)
+        there = to_gpu(points)
+        assert skyrank.hypervolume(there, 9) == expected
+        assert skyrank.hypervolume(to_gpu(numpy.ascontiguousarray(points.T)).T, 9) == expected
+        assert skyrank.hypervolume(there[::2, 1:], 9) == skyrank.hypervolume(points[::2, 1:], 9)
+        assert skyrank.hypervolume(there[:0], 9) == 0
+        assert to_host(skyrank.hypervolume_contributions(there[:1], 9)).tolist() == [skyrank.hypervolume(points[:1], 9)]
+
+
+def test_two_sets_on_a_gpu(on_gpu):
+    to_gpu, _ = on_gpu
+    for size in (20, 2500):
+        points, others = sphere(size, 3) + 0.1, 1.2 - sphere(size, 3, 2)
+        for name in ("igd", "igd_plus", "epsilon_additive", "epsilon_multiplicative"):
+            indicator = getattr(skyrank, name)
+            expected = indicator(points, others)
+            assert indicator(to_gpu(points), to_gpu(others)) == expected
+            assert indicator(points, to_gpu(others)) == expected
+            assert indicator(to_gpu(points), others.tolist()) == expected
+
+
+def test_refusals_on_a_gpu(on_gpu):
+    to_gpu, _ = on_gpu
+    for wrong in (math.inf, math.nan):
+        points = few_values(9, 5)
+        points[2, 3] = wrong
+        with pytest.raises(skyrank.DataError, match="^points have finite values; row 2, column 3 is"):
+            skyrank.hypervolume(to_gpu(points), 9)
+    with pytest.raises(skyrank.DataError, match="not of 3 dimensions$"):
+        skyrank.hypervolume(to_gpu(numpy.zeros((2, 2, 2))), 9)
+    with pytest.raises(skyrank.DataError, match="^the reference has one value for all objectives or 5"):
+        skyrank.hypervolume(to_gpu(few_values(9, 5)), [1, 2])
+
+
+def test_other_libraries_on_a_gpu_need_torch():
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("torch is installed, and would read the memory of no GPU")
+    tensor = capsules.Tensor(numpy.zeros((3, 2), "float32"))
+    message = r"^an indicator of a Tensor on a GPU needs torch: pip install 'skyrank\[torch\]'"
+    with pytest.raises(skyrank.ResourceError, match=message):
+        skyrank.hypervolume(tensor, 1)
+    with pytest.raises(skyrank.ResourceError, match=message):
+        skyrank.igd([[1, 2]], tensor)
+    assert tensor.asked == []

@@ -75,5 +75,41 @@ SKYRANK_EXPORT double epsilon_additive(const Points& points, const Points& refer
 SKYRANK_EXPORT double epsilon_multiplicative(const Points& points, const Points& reference_set,
                                              const IndicatorOptions& options = {});
 
+// ---- On a GPU ----
+
+/// Returns the hypervolume of points in the memory of a CUDA device, once what is on `stream`, a cudaStream_t of that
+/// device (null: the default stream), is done. Waits for the answer.
+///
+/// The device finds the volume of five objectives and more, of up to 65,534 points: slices of limit sets, a warp each.
+/// What takes less time on the host is found there, from a copy. The answer is the same in every run, and that of the
+/// host up to rounding.
+///
+/// DataError as above, and for points in the host's memory. DeviceError where the device fails, and in a build without
+/// GPU kernels.
+SKYRANK_EXPORT double hypervolume(const Points& points, std::span<const double> reference,
+                                  const IndicatorOptions& options, void* stream);
+
+/// Returns the contributions of such points. The device finds those of four objectives and more.
+SKYRANK_EXPORT std::vector<double> hypervolume_contributions(const Points& points, std::span<const double> reference,
+                                                             DominatedPoints dominated, const IndicatorOptions& options,
+                                                             void* stream);
+
+/// Returns the inverted generational distance of two sets in the memory of a device. This function and the three below
+/// compare their pairs there if there are many; their values are those of the host.
+SKYRANK_EXPORT double igd(const Points& points, const Points& reference_set, const IndicatorOptions& options,
+                          void* stream);
+
+/// Returns IGD+ of two such sets.
+SKYRANK_EXPORT double igd_plus(const Points& points, const Points& reference_set, const IndicatorOptions& options,
+                               void* stream);
+
+/// Returns the additive epsilon of two such sets.
+SKYRANK_EXPORT double epsilon_additive(const Points& points, const Points& reference_set,
+                                       const IndicatorOptions& options, void* stream);
+
+/// Returns the multiplicative epsilon of two such sets.
+SKYRANK_EXPORT double epsilon_multiplicative(const Points& points, const Points& reference_set,
+                                             const IndicatorOptions& options, void* stream);
+
 }  // namespace v0
 }  // namespace skyrank

@@ -118,6 +118,25 @@ def igd(array: object, reference_set: object, maximise: list[bool]) -> float: ..
 def igd_plus(array: object, reference_set: object, maximise: list[bool]) -> float: ...
 def epsilon_additive(array: object, reference_set: object, maximise: list[bool]) -> float: ...
 def epsilon_multiplicative(array: object, reference_set: object, maximise: list[bool]) -> float: ...
+def hypervolume_on_gpu(
+    layout: list[int], type: str, stream: int, reference: list[float], maximise: list[bool]
+) -> float: ...
+def hypervolume_contributions_on_gpu(
+    layout: list[int],
+    type: str,
+    stream: int,
+    reference: list[float],
+    maximise: list[bool],
+    ignore_dominated: bool,
+) -> Any: ...
+def indicator_on_gpu(
+    name: str,
+    layout: list[int],
+    type: str,
+    reference_layout: list[int],
+    reference_type: str,
+    maximise: list[bool],
+) -> float: ...
 
 class TensorView:
     def shape(self) -> tuple[int, ...]: ...

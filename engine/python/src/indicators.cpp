@@ -106,6 +106,67 @@ auto without_gil(const Work& work) {
   return work();
 }
 
+// ---- On a GPU ----
+
+/// The address of a matrix, its rows and columns, and the bytes from one to the next of each.
+using MatrixLayout = std::vector<std::int64_t>;
+
+/// Returns a pointer to an address, as libraries give it.
+void* gpu_pointer(std::uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+Points gpu_points(const MatrixLayout& layout, const std::string& type) {
+  Points points;
+  points.values = gpu_pointer(static_cast<std::uintptr_t>(layout.at(0)));
+  points.rows = layout.at(1);
+  points.columns = layout.at(2);
+  points.row_stride = layout.at(3);
+  points.column_stride = layout.at(4);
+  for (const Type named : {Type::float32, Type::float64, Type::int32, Type::int64, Type::uint32, Type::uint64}) {
+    if (to_string(DataType{named}) == type) points.type = named;
+  }
+  return points;
+}
+
+double python_hypervolume_on_gpu(const MatrixLayout& layout, const std::string& type, std::uintptr_t stream,
+                                 const std::vector<double>& reference, const Flags& maximise) {
+  const Points points = gpu_points(layout, type);
+  return find(is_long_volume(points), maximise, [&](const IndicatorOptions& options) {
+    return hypervolume(points, reference, options, gpu_pointer(stream));
+  });
+}
+
+nb::object python_contributions_on_gpu(const MatrixLayout& layout, const std::string& type, std::uintptr_t stream,
+                                       const std::vector<double>& reference, const Flags& maximise,
+                                       bool ignore_dominated) {
+  const Points points = gpu_points(layout, type);
+  const auto dominated = ignore_dominated ? DominatedPoints::ignored : DominatedPoints::counted;
+  return to_array(find(is_long_contribution(points, ignore_dominated), maximise, [&](const IndicatorOptions& options) {
+    return hypervolume_contributions(points, reference, dominated, options, gpu_pointer(stream));
+  }));
+}
+
+/// Compares two sets of points that are ready.
+double python_indicator_on_gpu(const std::string& name, const MatrixLayout& layout, const std::string& type,
+                               const MatrixLayout& reference_layout, const std::string& reference_type,
+                               const Flags& maximise) {
+  using Found = double (*)(const Points&, const Points&, const IndicatorOptions&, void*);
+  const std::pair<const char*, Found> indicators[] = {{"igd", igd},
+                                                      {"igd_plus", igd_plus},
+                                                      {"epsilon_additive", epsilon_additive},
+                                                      {"epsilon_multiplicative", epsilon_multiplicative}};
+  const Points points = gpu_points(layout, type);
+  const Points references = gpu_points(reference_layout, reference_type);
+  for (const auto& [own, indicator] : indicators) {
+    if (own != name) continue;
+    return find(true, maximise, [&, found = indicator](const IndicatorOptions& options) {
+      return found(points, references, options, nullptr);
+    });
+  }
+  throw DataError("there is no indicator named " + name);
+}
+
 nb::object python_crowding(nb::handle array) {
   const Matrix matrix = points_of(array);
   return to_array(without_gil([&] { return crowding_distances(matrix.points); }));
@@ -139,6 +200,9 @@ void bind_indicators(nb::module_& module) {
   module.def("igd_plus", &python_indicator<igd_plus>);
   module.def("epsilon_additive", &python_indicator<epsilon_additive>);
   module.def("epsilon_multiplicative", &python_indicator<epsilon_multiplicative>);
+  module.def("hypervolume_on_gpu", &python_hypervolume_on_gpu);
+  module.def("hypervolume_contributions_on_gpu", &python_contributions_on_gpu);
+  module.def("indicator_on_gpu", &python_indicator_on_gpu);
   module.def("crowding_distances", &python_crowding);
   module.def("nsga2_survivors", &python_survivors, nb::arg("array"), nb::arg("count"),
              nb::arg("violations").none().noconvert());

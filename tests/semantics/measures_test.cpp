@@ -266,7 +266,26 @@ TEST(Measures, AreOfTheSumsOfWeights) {
   const Preference weighed = weighted({low("a"), low("b")}, {"b >= a"});
   const Query query = skyline_of(weighed).skyband(kAllRows).select({"dominated_by()", "dominates()", "compromise()"});
   expect_values(query, table, {numbers({2, 0, 0, 0}), numbers({0, 1, 1, 0}), {0.0, 1.0, 0.5, 1.0}});
-  expect_refused<BindError>(skyline_of(weighed).select({"contribution(1)"}), table, {"2 terms"});
+}
+
+TEST(Measures, OfWeightsTakeNoNumbersOfTerms) {
+  const Table table({ints("a", {1, 2, 4, 9}), ints("b", {8, 5, 4, 3})});
+  const Preference weighed = weighted({low("a"), low("b")}, {"b >= a"});
+  const std::vector<std::string> words = {"'weights' put sums in place of the terms", "or leave out 'weights'"};
+  for (const Preference& preference : {weighed, feasible("a > 1", {}, weighed), weighted({low("a")}, {})}) {
+    for (const char* reference : {"contribution(9)", "contribution(9, 9)", "compromise(1, 2)"}) {
+      if (preference.kind == Preference::Kind::prior) continue;  // refused as such
+      expect_refused<BindError>(skyline_of(preference).select({reference}), table, words);
+      expect_refused<BindError>(skyline_of(preference).rank_by({high(reference)}), table, words);
+    }
+    expect_refused<BindError>(skyline_of(preference).pick(Pick{2, Pick::By::hypervolume, {9, 9}}), table, words);
+  }
+  for (const Pick& pick : {Pick{2, Pick::By::distance, {}}, Pick{2, Pick::By::coverage, {}}}) {
+    EXPECT_EQ(Engine().run(skyline_of(weighed).pick(pick), table).rows.size(), 2U);
+  }
+  // Who writes the sums knows their order.
+  const Query written = skyline_of(pareto({low("b"), low("a + b")})).select({"contribution(9, 99)"});
+  EXPECT_EQ(Engine().run(written, table).table.num_rows(), 3);
 }
 
 TEST(Measures, ComeBeforeThePick) {

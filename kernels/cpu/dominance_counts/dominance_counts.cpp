@@ -46,6 +46,9 @@ DominanceCounts count(const DominanceCountsProblem& problem, Direction direction
   DominanceCounts found{Vector<std::int64_t>(problem.n), {}};
   if (points.dims <= kMaxSweptKeys) {
     dominance_counts::sweep(points, direction, of_points.data(), context);
+  } else if (problem.enough >= static_cast<std::int64_t>(kMaxLevelRows) &&
+             dominance_counts::are_halved(points.size, static_cast<std::size_t>(std::ranges::count(wanted, 1)))) {
+    dominance_counts::halves(points, direction, of_points.data(), found.work, context);
   } else {
     dominance_counts::pairs(points, direction, problem.enough, of_points.data(), found.work, context);
   }

@@ -31,7 +31,8 @@ struct DominanceCounts {
 };
 
 /// Counts the rows that dominate each row, at most `enough`. Deterministic for every number of threads. O(n log n) for
-/// up to two keys; for more a comparison for each pair of a wanted row and a row that fewer than `enough` dominate.
+/// up to two keys, O(n log^(d-1) n) for more; with a limit, and where few rows are wanted, a comparison for each pair of
+/// a wanted row and a row that fewer than `enough` dominate.
 DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Context& context);
 
 /// Counts the rows that each row dominates. `enough` does not apply.
@@ -58,6 +59,13 @@ struct WeightedPoints {
 void sweep(const WeightedPoints& points, Direction direction, std::int64_t* counts, const Context& context);
 void pairs(const WeightedPoints& points, Direction direction, std::int64_t enough, std::int64_t* counts, Work& work,
            const Context& context);
+
+/// Counts by three keys or more without a limit.
+void halves(const WeightedPoints& points, Direction direction, std::int64_t* counts, Work& work,
+            const Context& context);
+
+/// Returns true if halves() is faster than pairs() for some wanted ones of the points.
+bool are_halved(std::size_t points, std::size_t wanted);
 
 /// Returns true if the problem has many rows, of which few may be left.
 bool may_prefilter(const DominanceCountsProblem& problem);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -368,6 +370,52 @@ TEST(Measures, OfPartsAndOfSourcesAreThoseOfTheWhole) {
                                       engine.partial(query, rows_of(table, 1, 4), 1),
                                       engine.partial(query, rows_of(table, 4, 6), 4)}),
                  whole);
+  }
+}
+
+/// Enough rows to be counted in halves; NaN and NULL are places behind all values, or before them.
+TEST(Measures, CountManyRowsWithMissingValues) {
+  constexpr int kRows = 4000;
+  std::mt19937_64 random(5);
+  std::vector<std::vector<int>> places(3);  // 90: NaN, 91: NULL
+  std::vector<Column> columns;
+  for (std::vector<int>& column : places) {
+    std::vector<std::optional<double>> values;
+    for (int i = 0; i < kRows; ++i) {
+      column.push_back(static_cast<int>(random() % 92));
+      values.push_back(column.back() == 91 ? std::nullopt : std::optional(column.back() == 90 ? kNaN : column.back()));
+    }
+    columns.push_back(floats("c" + std::to_string(columns.size()), values));
+  }
+  const Table table(std::move(columns));
+  const Query query = skyline_of(pareto({low("c0"), low("c1"), high("c2")})).skyband(kAllRows);
+  for (const bool best : {false, true}) {
+    const auto place = [&](std::size_t c, int row) {
+      const int code = places[c][static_cast<std::size_t>(row)];
+      if (code == 91 && best) return -100;
+      return code < 90 && c == 2 ? -code : code;
+    };
+    const auto dominates = [&](int a, int b) {
+      bool better = false;
+      for (std::size_t c = 0; c < 3; ++c) {
+        if (place(c, a) > place(c, b)) return false;
+        better = better || place(c, a) < place(c, b);
+      }
+      return better;
+    };
+    Query counted = Query(query).nulls(best ? Missing::best : Missing::worst);
+    const Result result = Engine().run(counted.select({"dominates()", "dominated_by()"}), table);
+    ASSERT_EQ(result.table.num_rows(), kRows);
+    for (int row = 0; row < kRows; row += 37) {
+      std::int64_t below = 0;
+      std::int64_t above = 0;
+      for (int other = 0; other < kRows; ++other) {
+        below += dominates(row, other) ? 1 : 0;
+        above += dominates(other, row) ? 1 : 0;
+      }
+      EXPECT_EQ(result.table.column(0).value(row), Value(below)) << row;
+      EXPECT_EQ(result.table.column(1).value(row), Value(above)) << row;
+    }
   }
 }
 

@@ -98,6 +98,7 @@ DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Co
 }
 
 DominanceCounts count_dominated(const DominanceCountsProblem& problem, const Context& context) {
+  if (dominance_counts::are_few(problem)) return dominance_counts::count_dominated_by_few(problem, context);
   DominanceCountsProblem all = problem;
   all.enough = std::numeric_limits<std::int64_t>::max();
   return count(all, Direction::dominated, context);

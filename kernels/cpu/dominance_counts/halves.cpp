@@ -1,3 +1,5 @@
+#include <hwy/contrib/sort/vqsort.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -35,9 +37,9 @@ std::size_t point_of(Item item) { return item & (kAsks - 1); }
 
 /// Returns true if comparing all pairs of counted and asking items costs less than halving them, whatever the number of
 /// keys: halving leaves fewer pairs with each key.
-bool are_few(double asking, double counted) {
-  constexpr double kPairs = 1500.0 * 1500.0;
-  constexpr double kPairsOfItem = 500;  // as few ask for many, or many for few
+bool is_compared(double asking, double counted) {
+  constexpr double kPairs = 1000.0 * 1000.0;
+  constexpr double kPairsOfItem = 300;  // as few ask for many, or many for few
   return asking * counted <= std::max(kPairs, kPairsOfItem * (asking + counted));
 }
 
@@ -88,7 +90,7 @@ class Halves {
   void count(std::span<Item> items, std::size_t key, bool sorts) {
     const auto asking = static_cast<std::size_t>(std::ranges::count_if(items, asks));
     const std::size_t counted = items.size() - asking;
-    if (are_few(static_cast<double>(asking), static_cast<double>(counted))) {
+    if (is_compared(static_cast<double>(asking), static_cast<double>(counted))) {
       if (asking > 0 && counted > 0) compare(items, key, counted);
       if (sorts) sort(items, key);
       return;
@@ -124,7 +126,8 @@ class Halves {
 
   void sort(std::span<Item> items, std::size_t key) const {
     for (Item& item : items) item = coded(item, key);
-    std::ranges::sort(items);
+    const hwy::Sorter sorter;  // not shared: it may hold memory that a sort works in
+    sorter(items.data(), items.size(), hwy::SortAscending());
   }
 
   /// Counts items of the first half for those of the second; both are sorted by `key`.
@@ -186,7 +189,7 @@ class Halves {
 }  // namespace
 
 bool are_halved(std::size_t points, std::size_t wanted) {
-  return !are_few(static_cast<double>(wanted), static_cast<double>(points));
+  return !is_compared(static_cast<double>(wanted), static_cast<double>(points));
 }
 
 void halves(const WeightedPoints& points, Direction direction, std::int64_t* counts, Work& work,

@@ -22,16 +22,18 @@ namespace {
 
 constexpr std::size_t kTile = kFewTile;
 constexpr std::size_t kWords = kTile / 64;
-constexpr std::size_t kSums = 16;                              ///< bits of the numbers in which sets are added up
-constexpr std::size_t kRange = (std::size_t{1} << kSums) - 8;  ///< rows that these count
+constexpr std::size_t kRows = 8;                                   ///< rows that are taken at a time
+constexpr std::size_t kSums = 16;                                  ///< bits of the numbers in which sets are added up
+constexpr std::size_t kRange = (std::size_t{1} << kSums) - kRows;  ///< rows that these count
 
 using Bits = std::array<std::uint64_t, kWords>;
+using Places = std::array<std::size_t, kRows>;
 
 /// Numbers of rows for each wanted one, bit by bit.
 class Sums {
  public:
   /// Adds eight sets.
-  void add(const std::array<Bits, 8>& sets) {
+  void add(const std::array<Bits, kRows>& sets) {
     for (std::size_t w = 0; w < kWords; ++w) {
       const auto a = carry(bits_[0][w], sets[0][w], sets[1][w]);
       const auto b = carry(bits_[0][w], sets[2][w], sets[3][w]);
@@ -77,19 +79,21 @@ class Tile {
     std::ranges::sort(rows_, [&](std::uint32_t a, std::uint32_t b) { return is_before(a, b); });
   }
 
-  /// Returns the wanted rows, by their places in the list, that dominate a row or equal it.
-  Bits not_greater(std::size_t row, bool& may_equal) const {
-    Bits common;
-    common.fill(~std::uint64_t{0});
-    may_equal = true;
+  /// Writes, for each of eight rows, the wanted ones that dominate it or equal it, by their places in the list. Returns
+  /// which rows may equal one.
+  std::array<bool, kRows> not_greater(std::size_t first, std::array<Bits, kRows>& sets) const {
+    std::array<bool, kRows> may_equal;
+    may_equal.fill(true);
     for (std::size_t k = 0; k < columns_.size(); ++k) {
-      const Key key = columns_[k].as<Key>()[row];
-      const std::size_t place = place_of(k, key);
-      may_equal = may_equal && place > 0 && sorted_[k][place - 1] == key;
-      const Bits& set = sets_[k][place];
-      for (std::size_t w = 0; w < kWords; ++w) common[w] &= set[w];
+      const Key* const keys = columns_[k].as<Key>() + first;
+      const Places places = places_of(k, keys);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        may_equal[i] = may_equal[i] && places[i] > 0 && sorted_[k][places[i] - 1] == keys[i];
+        const Bits& set = sets_[k][places[i]];
+        for (std::size_t w = 0; w < kWords; ++w) sets[i][w] = k == 0 ? set[w] : sets[i][w] & set[w];
+      }
     }
-    return common;
+    return may_equal;
   }
 
   /// Returns the first place, among the rows in lexicographic order, of one that equals a row; size() if there is none.
@@ -126,13 +130,17 @@ class Tile {
     }
   }
 
-  /// Returns the number of keys that are not greater.
-  std::size_t place_of(std::size_t k, Key key) const {
+  /// Returns the numbers of keys that are not greater; eight searches go side by side, as each waits for its loads.
+  Places places_of(std::size_t k, const Key* keys) const {
     const Key* const sorted = sorted_[k].data();
-    std::size_t place = 0;
-    for (std::size_t half = kTile / 2; half > 0; half /= 2) place += sorted[place + half - 1] <= key ? half : 0;
-    place += sorted[place] <= key ? 1 : 0;
-    return std::min(place, size_);
+    Places places = {};
+    for (std::size_t half = kTile / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < kRows; ++i) places[i] += sorted[places[i] + half - 1] <= keys[i] ? half : 0;
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      places[i] = std::min(places[i] + (sorted[places[i]] <= keys[i] ? 1 : 0), size_);
+    }
+    return places;
   }
 
   std::span<const KeyColumn> columns_;
@@ -155,17 +163,18 @@ void count_tile(const DominanceCountsProblem& problem, std::span<const std::uint
     for (std::size_t range = first; range < last; ++range) {
       context.check();
       Sums sums;
-      std::array<Bits, 8> sets;
+      std::array<Bits, kRows> sets;
       const std::size_t end = std::min(problem.n, (range + 1) * kRange);
-      for (std::size_t row = range * kRange; row < end; row += 8) {
-        for (std::size_t i = 0; i < 8; ++i) {
-          if (row + i >= end) {
+      for (std::size_t row = range * kRange; row < end; row += kRows) {
+        // The last rows are taken with some before them, which do not count again.
+        const std::size_t from = std::min(row, problem.n - kRows);
+        const auto may_equal = tile.not_greater(from, sets);
+        for (std::size_t i = 0; i < kRows; ++i) {
+          if (from + i < row) {
             sets[i] = {};
-            continue;
+          } else if (may_equal[i]) {
+            ++equal_here[tile.first_equal(static_cast<std::uint32_t>(from + i))];
           }
-          bool may_equal = false;
-          sets[i] = tile.not_greater(row + i, may_equal);
-          if (may_equal) ++equal_here[tile.first_equal(static_cast<std::uint32_t>(row + i))];
         }
         sums.add(sets);
       }

@@ -20,8 +20,7 @@
 namespace skyrank::kernels::dominance_counts {
 namespace {
 
-constexpr std::size_t kTile = kFewTile;
-constexpr std::size_t kWords = kTile / 64;
+constexpr std::size_t kWords = kFewTile / 64;
 constexpr std::size_t kRows = 8;                                   ///< rows that are taken at a time
 constexpr std::size_t kSums = 16;                                  ///< bits of the numbers in which sets are added up
 constexpr std::size_t kRange = (std::size_t{1} << kSums) - kRows;  ///< rows that these count
@@ -68,7 +67,7 @@ class Sums {
   std::array<Bits, kSums> bits_ = {};
 };
 
-/// Up to kTile wanted rows.
+/// Up to kFewTile wanted rows.
 template <class Key>
 class Tile {
  public:
@@ -116,7 +115,7 @@ class Tile {
 
   void add_key(const KeyColumn& column) {
     const Key* const keys = column.as<Key>();
-    std::array<std::size_t, kTile> order;
+    std::array<std::size_t, kFewTile> order;
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto end = order.begin() + static_cast<std::ptrdiff_t>(size_);
     std::sort(order.begin(), end, [&](auto a, auto b) { return keys[rows_[a]] < keys[rows_[b]]; });
@@ -134,7 +133,7 @@ class Tile {
   Places places_of(std::size_t k, const Key* keys) const {
     const Key* const sorted = sorted_[k].data();
     Places places = {};
-    for (std::size_t half = kTile / 2; half > 0; half /= 2) {
+    for (std::size_t half = kFewTile / 2; half > 0; half /= 2) {
       for (std::size_t i = 0; i < kRows; ++i) places[i] += sorted[places[i] + half - 1] <= keys[i] ? half : 0;
     }
     for (std::size_t i = 0; i < kRows; ++i) {
@@ -146,8 +145,8 @@ class Tile {
   std::span<const KeyColumn> columns_;
   std::size_t size_;
   Vector<std::uint32_t> rows_;
-  Vector<std::array<Key, kTile>> sorted_;  ///< by key; behind the last one the greatest keys
-  Vector<Vector<Bits>> sets_;              ///< by key and by place
+  Vector<std::array<Key, kFewTile>> sorted_;  ///< by key; behind the last one the greatest keys
+  Vector<Vector<Bits>> sets_;                 ///< by key and by place
 };
 
 /// Adds, for each row of a tile, how many rows it dominates or equals, less those that it equals.
@@ -201,8 +200,8 @@ DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, co
   }
   DominanceCounts found{Vector<std::int64_t>(problem.n), {}};
   Vector<std::int64_t> counts(wanted.size());
-  for (std::size_t first = 0; first < wanted.size(); first += kTile) {
-    const auto tile = std::span(wanted).subspan(first, std::min(kTile, wanted.size() - first));
+  for (std::size_t first = 0; first < wanted.size(); first += kFewTile) {
+    const auto tile = std::span(wanted).subspan(first, std::min(kFewTile, wanted.size() - first));
     problem.keys[0].width == KeyWidth::bytes8
         ? count_tile<std::uint64_t>(problem, tile, counts.data() + first, context)
         : count_tile<std::uint32_t>(problem, tile, counts.data() + first, context);

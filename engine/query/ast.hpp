@@ -91,6 +91,8 @@ struct Node {
   std::string written;
   // The error of a text that is no expression: it stands for the column that it names. Not compared.
   std::shared_ptr<const QueryError> unreadable;
+  // True for the sum of terms at a corner of a region of weights, as 'weights' makes it. Not compared, and not written.
+  bool at_corner = false;
 };
 
 /// A function of a row among the others, such as level(). A call of it is a column whose name is the call's text, as

@@ -39,6 +39,7 @@ class Names {
     if (root.op == Op::column || root.written.empty() || !names_.contains(root.written)) return expression;
     *changed_ = true;
     Node column = root_of(Expression::column(root.written));
+    column.at_corner = root.at_corner;
     column.line = expression.location().line;
     column.column = expression.location().column;
     return make_expression(std::make_shared<const Node>(std::move(column)), expression.location());

@@ -5,7 +5,7 @@
 #include <skyrank/table.hpp>
 
 #include "tests/differential/generate.hpp"
-#include "tests/differential/oracle.hpp"
+#include "tests/differential/oracle/oracle.hpp"
 
 namespace skyrank::differential {
 

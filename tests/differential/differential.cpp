@@ -1,6 +1,6 @@
 // Batches of random queries over random tables, run as applications and the command line run them, against an oracle.
 //
-// The oracle (expression.cpp, oracle.cpp) shares no code with the engine: queries are made as trees of its own, which
+// The oracle (oracle/) shares no code with the engine: queries are made as trees of its own, which
 // it evaluates pair of rows by pair of rows in integers of 128 bits; the engine gets nothing but their YAML text and
 // the columns. It is C++ and in this process, not Python beside it, because faults of a GPU's memory show only in many
 // answers: some hundred thousand take minutes. files.cpp runs the same batches over files by the command line.
@@ -29,7 +29,7 @@
 #include "tests/build.hpp"
 #include "tests/differential/compare.hpp"
 #include "tests/differential/generate.hpp"
-#include "tests/differential/oracle.hpp"
+#include "tests/differential/oracle/oracle.hpp"
 
 namespace skyrank::differential {
 namespace {

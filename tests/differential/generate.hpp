@@ -8,7 +8,7 @@
 
 #include <skyrank/table.hpp>
 
-#include "tests/differential/query.hpp"
+#include "tests/differential/oracle/query.hpp"
 
 namespace skyrank::differential {
 

@@ -15,7 +15,6 @@ namespace skyrank::differential {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::int64_t ns_per_tick(TimeUnit unit) {
   constexpr std::int64_t kNs[] = {1'000'000'000, 1'000'000, 1'000, 1};

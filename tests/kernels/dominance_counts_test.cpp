@@ -10,6 +10,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/build.hpp"
@@ -110,6 +111,75 @@ TEST(DominanceCounts, ManyRowsOnAnyNumberOfThreads) {
   }
 }
 
+/// Counts of a few of many rows, row by row.
+void expect_some_counts(const std::vector<Values>& columns, std::size_t n, KeyWidth width, int threads) {
+  const tests::SkylineCase test(n, columns, width);
+  const auto dominates = oracle::dominance(test.problem());
+  const DominanceCountsProblem problem{.n = n, .keys = test.problem().keys};
+  const DominanceCounts dominators = counted(problem, true, threads);
+  const DominanceCounts dominated = counted(problem, false, threads);
+  for (std::size_t i = 0; i < n; i += 1 + n / 60) {
+    std::int64_t above = 0;
+    std::int64_t below = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      above += dominates(j, i) ? 1 : 0;
+      below += dominates(i, j) ? 1 : 0;
+    }
+    ASSERT_EQ(dominators.counts[i], above) << "row " << i;
+    ASSERT_EQ(dominated.counts[i], below) << "row " << i;
+  }
+  // Few of many rows take another path, and so do many of them.
+  for (const std::size_t step : {n, n / 60 + 1, std::size_t{9}, std::size_t{2}}) {
+    std::vector<std::uint8_t> wanted(n);
+    for (std::size_t i = 0; i < n; i += step) wanted[i] = 1;
+    DominanceCountsProblem of_some = problem;
+    of_some.wanted = wanted;
+    const DominanceCounts some_dominators = counted(of_some, true, threads);
+    const DominanceCounts some_dominated = counted(of_some, false, threads);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (wanted[i] == 0) continue;
+      ASSERT_EQ(some_dominators.counts[i], dominators.counts[i]) << "row " << i;
+      ASSERT_EQ(some_dominated.counts[i], dominated.counts[i]) << "row " << i;
+    }
+  }
+}
+
+TEST(DominanceCounts, OfManyRows) {
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
+  unsigned seed = 1;
+  for (const std::size_t n : {999u, 1000u, 1001u, 1999u, 2001u, 20'011u}) {
+    for (const std::size_t d : {1u, 3u, 4u, 5u, 9u}) {
+      for (const std::uint64_t values : {0u, 2u, 9u, 3000u}) {
+        for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+          SCOPED_TRACE("n " + std::to_string(n) + ", d " + std::to_string(d) + ", values " + std::to_string(values) +
+                       ", bits " + std::to_string(bits(width)));
+          const int threads = ++seed % 2 == 0 ? 8 : 1;
+          expect_some_counts(drawn_columns(n, d, values, seed), n, width, threads);
+        }
+      }
+    }
+  }
+}
+
+/// Keys that go with each other and against each other, keys of one value, and rows in order.
+TEST(DominanceCounts, OfManyOtherRows) {
+  const std::size_t n = 17'500;
+  const std::vector<Values> drawn = drawn_columns(n, 4, 1'000'000, 3);
+  std::vector<std::vector<Values>> cases(5, drawn);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t noise = drawn[3][i] % 1000;
+    cases[0][1][i] = drawn[0][i] + noise;              // along
+    cases[1][1][i] = 2'000'000 - drawn[0][i] + noise;  // against
+    cases[2][1][i] = cases[2][2][i] = 7;
+    cases[3][0][i] = cases[3][2][i] = i / 3;
+    for (Values& column : cases[4]) column[i] = n - i;
+  }
+  for (const std::vector<Values>& columns : cases) {
+    SCOPED_TRACE("case " + std::to_string(&columns - cases.data()));
+    expect_some_counts(columns, n, KeyWidth::bytes8, 2);
+  }
+}
+
 /// Skybands of many rows, most of which a sample leaves out, against counts without a limit.
 TEST(DominanceCounts, SkybandsOfManyRows) {
   const std::size_t n = 20'000;
@@ -136,14 +206,20 @@ TEST(DominanceCounts, CountsWork) {
   const DominanceCountsProblem problem{.n = 500, .keys = test.problem().keys};
   EXPECT_GT(count_dominators(problem, {.count_work = true, .stop = {}}).work.dominance_tests, 0u);
   EXPECT_EQ(count_dominators(problem, {}).work.dominance_tests, 0u);
+  const tests::SkylineCase large(3000, drawn_columns(3000, 3, 0, 5), KeyWidth::bytes4);
+  const DominanceCountsProblem halved{.n = 3000, .keys = large.problem().keys};
+  const std::uint64_t tests = count_dominators(halved, {.count_work = true, .stop = {}}).work.dominance_tests;
+  EXPECT_GT(tests, 0u);
+  EXPECT_LT(tests, 3000u * 3000u / 2);  // fewer than pairs of rows
 }
 
 TEST(DominanceCounts, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();
-  for (const std::size_t d : {1u, 2u, 4u}) {
-    const tests::SkylineCase test(100, drawn_columns(100, d, 0, 5), KeyWidth::bytes4);
-    const DominanceCountsProblem problem{.n = 100, .keys = test.problem().keys};
+  for (const auto& [n, d] : {std::pair(100, 1), std::pair(100, 2), std::pair(100, 4), std::pair(30'000, 3)}) {
+    const auto rows = static_cast<std::size_t>(n);
+    const tests::SkylineCase test(rows, drawn_columns(rows, static_cast<std::size_t>(d), 0, 5), KeyWidth::bytes4);
+    const DominanceCountsProblem problem{.n = rows, .keys = test.problem().keys};
     const Context context{.count_work = false, .stop = stop.get_token()};
     EXPECT_THROW(count_dominators(problem, context), Cancelled);
     EXPECT_THROW(count_dominated(problem, context), Cancelled);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -266,7 +268,26 @@ TEST(Measures, AreOfTheSumsOfWeights) {
   const Preference weighed = weighted({low("a"), low("b")}, {"b >= a"});
   const Query query = skyline_of(weighed).skyband(kAllRows).select({"dominated_by()", "dominates()", "compromise()"});
   expect_values(query, table, {numbers({2, 0, 0, 0}), numbers({0, 1, 1, 0}), {0.0, 1.0, 0.5, 1.0}});
-  expect_refused<BindError>(skyline_of(weighed).select({"contribution(1)"}), table, {"2 terms"});
+}
+
+TEST(Measures, OfWeightsTakeNoNumbersOfTerms) {
+  const Table table({ints("a", {1, 2, 4, 9}), ints("b", {8, 5, 4, 3})});
+  const Preference weighed = weighted({low("a"), low("b")}, {"b >= a"});
+  const std::vector<std::string> words = {"'weights' put sums in place of the terms", "or leave out 'weights'"};
+  for (const Preference& preference : {weighed, feasible("a > 1", {}, weighed), weighted({low("a")}, {})}) {
+    for (const char* reference : {"contribution(9)", "contribution(9, 9)", "compromise(1, 2)"}) {
+      if (preference.kind == Preference::Kind::prior) continue;  // refused as such
+      expect_refused<BindError>(skyline_of(preference).select({reference}), table, words);
+      expect_refused<BindError>(skyline_of(preference).rank_by({high(reference)}), table, words);
+    }
+    expect_refused<BindError>(skyline_of(preference).pick(Pick{2, Pick::By::hypervolume, {9, 9}}), table, words);
+  }
+  for (const Pick& pick : {Pick{2, Pick::By::distance, {}}, Pick{2, Pick::By::coverage, {}}}) {
+    EXPECT_EQ(Engine().run(skyline_of(weighed).pick(pick), table).rows.size(), 2U);
+  }
+  // Who writes the sums knows their order.
+  const Query written = skyline_of(pareto({low("b"), low("a + b")})).select({"contribution(9, 99)"});
+  EXPECT_EQ(Engine().run(written, table).table.num_rows(), 3);
 }
 
 TEST(Measures, ComeBeforeThePick) {
@@ -349,6 +370,52 @@ TEST(Measures, OfPartsAndOfSourcesAreThoseOfTheWhole) {
                                       engine.partial(query, rows_of(table, 1, 4), 1),
                                       engine.partial(query, rows_of(table, 4, 6), 4)}),
                  whole);
+  }
+}
+
+/// Enough rows to be counted in halves; NaN and NULL are places behind all values, or before them.
+TEST(Measures, CountManyRowsWithMissingValues) {
+  constexpr int kRows = 4000;
+  std::mt19937_64 random(5);
+  std::vector<std::vector<int>> places(3);  // 90: NaN, 91: NULL
+  std::vector<Column> columns;
+  for (std::vector<int>& column : places) {
+    std::vector<std::optional<double>> values;
+    for (int i = 0; i < kRows; ++i) {
+      column.push_back(static_cast<int>(random() % 92));
+      values.push_back(column.back() == 91 ? std::nullopt : std::optional(column.back() == 90 ? kNaN : column.back()));
+    }
+    columns.push_back(floats("c" + std::to_string(columns.size()), values));
+  }
+  const Table table(std::move(columns));
+  const Query query = skyline_of(pareto({low("c0"), low("c1"), high("c2")})).skyband(kAllRows);
+  for (const bool best : {false, true}) {
+    const auto place = [&](std::size_t c, int row) {
+      const int code = places[c][static_cast<std::size_t>(row)];
+      if (code == 91 && best) return -100;
+      return code < 90 && c == 2 ? -code : code;
+    };
+    const auto dominates = [&](int a, int b) {
+      bool better = false;
+      for (std::size_t c = 0; c < 3; ++c) {
+        if (place(c, a) > place(c, b)) return false;
+        better = better || place(c, a) < place(c, b);
+      }
+      return better;
+    };
+    Query counted = Query(query).nulls(best ? Missing::best : Missing::worst);
+    const Result result = Engine().run(counted.select({"dominates()", "dominated_by()"}), table);
+    ASSERT_EQ(result.table.num_rows(), kRows);
+    for (int row = 0; row < kRows; row += 37) {
+      std::int64_t below = 0;
+      std::int64_t above = 0;
+      for (int other = 0; other < kRows; ++other) {
+        below += dominates(row, other) ? 1 : 0;
+        above += dominates(other, row) ? 1 : 0;
+      }
+      EXPECT_EQ(result.table.column(0).value(row), Value(below)) << row;
+      EXPECT_EQ(result.table.column(1).value(row), Value(above)) << row;
+    }
   }
 }
 

@@ -310,6 +310,10 @@ TEST(Weights, CornersOfMoreTerms) {
   const std::vector<Preference> terms = {low("a"), low("b"), low("c"), low("d")};
   EXPECT_EQ(weighted(terms, {"a >= b", "b >= c", "c >= d"}),
             pareto({low("a"), low("a + b"), low("a + b + c"), low("a + b + c + d")}));
+  // Constraints in another order give the same corners in the same order: the first weighs the first term most.
+  EXPECT_EQ(weighted(terms, {"c >= d", "a >= b", "b >= c"}), weighted(terms, {"a >= b", "b >= c", "c >= d"}));
+  EXPECT_EQ(weighted({low("a"), low("b")}, {"b <= 3 * a", "a <= 2 * b"}), pareto({low("2 * a + b"), low("a + 3 * b")}));
+  EXPECT_EQ(weighted({low("a"), low("b")}, {"a <= 2 * b", "3 * a >= b"}), pareto({low("2 * a + b"), low("a + 3 * b")}));
   EXPECT_EQ(weighted(terms, {"a + b >= c + d", "c = d"}).children.size(), 4U);
   EXPECT_EQ(weighted(terms, {"a <= 0.5", "b <= 0.5", "c <= 0.5", "d <= 0.5"}).children.size(), 6U);
 }

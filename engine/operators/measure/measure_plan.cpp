@@ -7,18 +7,31 @@
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "engine/text.hpp"
+#include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 
 namespace skyrank::exec {
 namespace {
 
 using Kind = query::BoundMeasure::Kind;
 
+/// Returns the cost of counting the rows that `kept` of `all` dominate.
+OperatorCost dominates_cost(const PhysicalPlan& plan, double kept, double all) {
+  namespace counts = kernels::dominance_counts;
+  const double partitions = std::max(plan.segments.expected, 1.0);
+  const bool are_few = kept / partitions <= counts::kMaxFew && all / partitions >= counts::kMinFewOf;
+  if (!are_few || plan.query.distinct) return counting_cost(plan, all, 2 * kept, Counting::exact);
+  const auto dims = static_cast<double>(plan.preference->steps.front().keys.size());
+  const double tiles = std::ceil(kept / partitions / counts::kFewTile);
+  return {unit_cost::kStart + all * tiles * dims * unit_cost::kCountPlace / std::max(plan.machine.threads, 1),
+          (all + kept) * sizeof(std::int64_t)};
+}
+
 /// Returns the cost of one measure of `kept` rows, which a preference chose from `all`.
 OperatorCost measure_cost(const PhysicalPlan& plan, Kind kind, double kept, double all) {
   switch (kind) {
     case Kind::level: return {unit_cost::kStart + kept * unit_cost::kGatherValue, kept * sizeof(std::int32_t)};
-    case Kind::dominated_by: return counting_cost(plan, kept, kept);
-    case Kind::dominates: return counting_cost(plan, all, 2 * kept);
+    case Kind::dominated_by: return counting_cost(plan, kept, kept, Counting::exact);
+    case Kind::dominates: return dominates_cost(plan, kept, all);
     default: break;
   }
   // Values of the rows of whole levels, and their order by each term.

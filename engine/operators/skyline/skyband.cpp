@@ -91,7 +91,8 @@ Kept keep_skyband(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, c
 Vector<std::int64_t> count_in_segments(const SkylineKeys& keys, const Vector<std::int64_t>& bounds, CountRows count,
                                        const SkybandRule& rule, const ExecutionContext& context, kernels::Work& work,
                                        const Vector<std::uint8_t>& wanted) {
-  Vector<std::int64_t> counts(static_cast<std::size_t>(keys.n));
+  const bool is_one = bounds.size() == 2;
+  Vector<std::int64_t> counts(is_one ? 0 : static_cast<std::size_t>(keys.n));
   std::mutex mutex;
   const std::vector<SegmentTask> tasks = segment_tasks(bounds);
   for_each_task(tasks, [&](std::size_t t) {
@@ -105,18 +106,23 @@ Vector<std::int64_t> count_in_segments(const SkylineKeys& keys, const Vector<std
       const auto wanted_here =
           wanted.empty() ? std::span<const std::uint8_t>()
                          : std::span(wanted).subspan(static_cast<std::size_t>(bounds[s]), static_cast<std::size_t>(n));
-      const kernels::DominanceCounts found = count({.n = static_cast<std::size_t>(n),
-                                                    .keys = held.columns(),
-                                                    .enough = rule.rows,
-                                                    .distinct = rule.distinct,
-                                                    .wanted = wanted_here},
-                                                   context.kernel_context);
-      std::ranges::copy(found.counts, counts.begin() + static_cast<std::ptrdiff_t>(bounds[s]));
+      kernels::DominanceCounts found = count({.n = static_cast<std::size_t>(n),
+                                              .keys = held.columns(),
+                                              .enough = rule.rows,
+                                              .distinct = rule.distinct,
+                                              .wanted = wanted_here},
+                                             context.kernel_context);
+      if (is_one) {
+        counts = std::move(found.counts);
+      } else {
+        std::ranges::copy(found.counts, counts.begin() + static_cast<std::ptrdiff_t>(bounds[s]));
+      }
       of_task += found.work;
     }
     const std::scoped_lock lock(mutex);
     work += of_task;
   });
+  counts.resize(static_cast<std::size_t>(keys.n));  // of a single row nothing is counted
   return counts;
 }
 

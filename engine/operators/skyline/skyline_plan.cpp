@@ -121,8 +121,8 @@ OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept) {
   if (plan.query.skyband == kAllRows) return {unit_cost::kStart, 0};
   const kernels::DominanceCountsProblem problem{
       .n = static_cast<std::size_t>(segment_rows(plan, all)), .keys = {}, .enough = *plan.query.skyband};
-  if (!kernels::dominance_counts::may_prefilter(problem)) return counting_cost(plan, all, kept);
-  OperatorCost cost = counting_cost(plan, std::min(all, kLeft * kept), kept);
+  if (!kernels::dominance_counts::may_prefilter(problem)) return counting_cost(plan, all, kept, Counting::limited);
+  OperatorCost cost = counting_cost(plan, std::min(all, kLeft * kept), kept, Counting::limited);
   cost.seconds += all * unit_cost::kCountJudged / std::max(plan.machine.threads, 1);
   return cost;
 }
@@ -145,11 +145,18 @@ planner::Cardinality lay_out_skyband(PhysicalPlan& plan, const planner::Cardinal
 
 }  // namespace
 
-OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared) {
+OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared, Counting counting) {
   const auto dims = static_cast<double>(plan.preference->steps.front().keys.size());
   const double partitions = std::max(plan.segments.expected, 1.0);
   const double sorting = rows * std::log2(std::max(rows / partitions, 2.0)) * unit_cost::kCountStep;
-  const double pairs = dims <= 2 ? 0 : rows * compared / partitions / 2 * dims * unit_cost::kCountPair;
+  double pairs = dims <= 2 ? 0 : rows * compared / partitions / 2 * dims * unit_cost::kCountPair;
+  if (counting == Counting::exact && dims > 2) {
+    // Halves of as many rows as there are pairs for, down to those that vectors compare.
+    constexpr double kCompared = 1000;
+    const double halvings = std::log2(std::max(std::sqrt(rows * compared) / partitions / kCompared, 2.0));
+    pairs = std::min(pairs,
+                     (rows + std::min(rows, compared)) / 2 * halvings * halvings * (dims - 2) * unit_cost::kCountHalf);
+  }
   constexpr double kBytes = 64;  // numbers, places and weights
   constexpr double kCodes = 16;  // of each key: as made, without equal rows, in order, and in the window
   return {unit_cost::kStart + sorting + pairs / std::max(plan.machine.threads, 1), rows * (kBytes + kCodes * dims)};

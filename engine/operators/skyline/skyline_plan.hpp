@@ -17,8 +17,11 @@ namespace skyrank::exec {
 /// left.
 planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
+/// Numbers of dominators that are needed: all, or those up to the limit of a skyband.
+enum class Counting : std::uint8_t { exact, limited };
+
 /// Returns the cost of counting, for so many rows, the rows of `compared` that dominate them, in each partition.
-OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared);
+OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared, Counting counting);
 
 /// Returns the width of the keys of a preference's term.
 kernels::KeyWidth width_of(const query::BoundPreference& term);

@@ -133,7 +133,7 @@ Candidates keep_band(Execution& execution, const Candidates& all, const SkylineK
   });
   report.rows = kept.rows.size();
   book(execution, op, report);
-  execution.record.of(op).note = describe_counting(keys);
+  if (query.skyband != kAllRows) execution.record.of(op).note = describe_counting(keys);
   return kept;
 }
 

@@ -84,6 +84,21 @@ std::vector<double> bind_numbers(const Node& call, MeasureKind kind, std::size_t
   return numbers;
 }
 
+bool is_of_corners(const Preference& preference) {
+  if (preference.expression) return root_of(*preference.expression).at_corner;
+  return std::ranges::any_of(preference.children, is_of_corners);
+}
+
+// Refuses numbers of terms beside 'weights': they would be of the sums at the corners, which have no order that a user
+// knows.
+void refuse_corners(const Preference& preference, const std::string& what, const std::string& instead,
+                    const Location& place) {
+  if (!is_of_corners(preference)) return;
+  throw BindError(what + " has a number for each term, and 'weights' put sums in place of the terms; " + instead +
+                      ", or leave out 'weights'",
+                  place);
+}
+
 std::string listed(const Schema& schema) { return join(schema.fields, std::mem_fn(&Schema::Field::name)); }
 
 // Binds the expressions of one stage of a query: those before group_by see the input's columns, those after it the
@@ -202,6 +217,9 @@ std::optional<std::size_t> bind_measure(const Expression& expression, const Quer
     const std::size_t terms = check_number_terms(
         *query.prefer(), text, [&](const Expression& term) { return scope.bind(term); }, expression.location());
     measure.type = Type::float64;
+    if (*kind == MeasureKind::contribution || !root_of(expression).children.empty()) {
+      refuse_corners(*query.prefer(), text, "use 'crowding()', 'compromise()' or 'dominates()'", expression.location());
+    }
     if (*kind != MeasureKind::crowding) {
       measure.numbers = bind_numbers(root_of(expression), *kind, terms, expression.location());
     }
@@ -311,7 +329,12 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
     if (*query.skyband() > 1) bound.skyband = query.skyband();
   }
   bound.distinct = query.distinct();
-  if (query.pick()) bound.pick = bind_pick(*query.pick(), *bound.preference);
+  if (query.pick()) {
+    if (query.pick()->by == Pick::By::hypervolume) {
+      refuse_corners(*query.prefer(), "'pick' by hypervolume", "pick by distance or coverage", location_of(query));
+    }
+    bound.pick = bind_pick(*query.pick(), *bound.preference);
+  }
   bound.ranking = bind_ranking(query, answer, bound);
   bound.offset = query.offset();
   bound.limit = query.limit();

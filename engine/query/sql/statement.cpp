@@ -29,9 +29,10 @@ std::optional<Aggregate::Function> function_named(std::string_view word) {
 // Words that may come where the grammar finds another one.
 const std::vector<std::string>& keywords() {
   static const std::vector<std::string> kKeywords = {
-      "SELECT",  "FROM",  "WHERE", "GROUP",  "AGGREGATE", "PREFERRING", "SKYLINE", "PARTITION", "LEVELS", "LEAST",
-      "SKYBAND", "ORDER", "LIMIT", "OFFSET", "TIES",      "OPTIONS",    "AS",      "PLUS",      "PRIOR",  "AROUND",
-      "DESC",    "ASC",   "NULLS", "MIN",    "MAX",       "DIFF",       "INVERSE", "BY",        "WITH"};
+      "SELECT", "FROM",    "WHERE", "GROUP", "AGGREGATE", "PREFERRING", "SKYLINE",   "PARTITION", "LEVELS",
+      "LEAST",  "SKYBAND", "ORDER", "LIMIT", "OFFSET",    "TIES",       "OPTIONS",   "AS",        "PLUS",
+      "PRIOR",  "AROUND",  "DESC",  "ASC",   "NULLS",     "MIN",        "MAX",       "DIFF",      "INVERSE",
+      "BY",     "WITH",    "PICK",  "STEP",  "WEIGHTED",  "FEASIBLE",   "VIOLATION", "REFERENCE"};
   return kKeywords;
 }
 
@@ -80,7 +81,8 @@ std::string SqlBuilder::advice(std::string_view found, const std::string& expect
   if (pending_ && std::string_view("+-*/%=<>").find(found) != std::string_view::npos) {
     return " (an aggregate stands alone: give it a name with AS, and compute with that name)";
   }
-  if (!is_word(found) || is_sql_keyword(found)) return {};
+  const auto is_found = [&](const std::string& word) { return equal_ignoring_case(word, found); };
+  if (!is_word(found) || is_sql_keyword(found) || std::ranges::any_of(keywords(), is_found)) return {};
   const bool one_word = std::all_of(expected.begin(), expected.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   const std::string near = did_you_mean(found, one_word ? std::vector<std::string>{expected} : keywords());
   return near.empty() && last_ == Clause::select ? " (a name stands behind AS)" : near;

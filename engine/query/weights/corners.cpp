@@ -1,7 +1,9 @@
 #include "engine/query/weights/corners.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -84,6 +86,26 @@ Corner between(const Corner& a, Int128 up, const Corner& b, Int128 down) {
   return middle;
 }
 
+/// Compares a / b with c / d, by the whole parts of their continued fractions.
+std::strong_ordering compare_fractions(Int128 a, Int128 b, Int128 c, Int128 d) {
+  if (a / b != c / d) return a / b <=> c / d;
+  const Int128 rest_a = a % b;
+  const Int128 rest_c = c % d;
+  if (rest_a == 0 || rest_c == 0) return rest_a <=> rest_c;
+  return compare_fractions(d, rest_c, b, rest_a);
+}
+
+/// Returns true for the corner that weighs the first term more, then the second, and so on.
+bool favours_earlier(const Ray& a, const Ray& b) {
+  const Int128 sum_a = std::accumulate(a.begin(), a.end(), Int128{0}, plus);
+  const Int128 sum_b = std::accumulate(b.begin(), b.end(), Int128{0}, plus);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto order = compare_fractions(a[i], sum_a, b[i], sum_b);
+    if (order != std::strong_ordering::equal) return order == std::strong_ordering::greater;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::vector<Int128>> corners_of(std::size_t terms, const std::vector<std::vector<Int128>>& constraints) {
@@ -114,6 +136,7 @@ std::vector<std::vector<Int128>> corners_of(std::size_t terms, const std::vector
   if (corners.size() > kMaxCorners) fail_corners();
   std::vector<Ray> rays;
   for (Corner& corner : corners) rays.push_back(std::move(corner.ray));
+  std::ranges::sort(rays, favours_earlier);
   return rays;
 }
 

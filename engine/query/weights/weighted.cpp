@@ -166,7 +166,9 @@ Preference sum_at(const std::vector<Preference>& terms, const std::vector<Int128
       sum = node_of(high ? Op::subtract : Op::add, {sum, value});
     }
   }
-  return low(make_expression(std::move(sum), terms.front().expression->location()));
+  Node root = *sum;
+  root.at_corner = true;
+  return low(make_expression(std::make_shared<const Node>(std::move(root)), terms.front().expression->location()));
 }
 
 }  // namespace

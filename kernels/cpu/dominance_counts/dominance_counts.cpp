@@ -46,6 +46,9 @@ DominanceCounts count(const DominanceCountsProblem& problem, Direction direction
   DominanceCounts found{Vector<std::int64_t>(problem.n), {}};
   if (points.dims <= kMaxSweptKeys) {
     dominance_counts::sweep(points, direction, of_points.data(), context);
+  } else if (problem.enough >= static_cast<std::int64_t>(kMaxLevelRows) &&
+             dominance_counts::are_halved(points.size, static_cast<std::size_t>(std::ranges::count(wanted, 1)))) {
+    dominance_counts::halves(points, direction, of_points.data(), found.work, context);
   } else {
     dominance_counts::pairs(points, direction, problem.enough, of_points.data(), found.work, context);
   }
@@ -95,6 +98,7 @@ DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Co
 }
 
 DominanceCounts count_dominated(const DominanceCountsProblem& problem, const Context& context) {
+  if (dominance_counts::are_few(problem)) return dominance_counts::count_dominated_by_few(problem, context);
   DominanceCountsProblem all = problem;
   all.enough = std::numeric_limits<std::int64_t>::max();
   return count(all, Direction::dominated, context);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/cpu/dominance_counts/dominance_counts.hpp"
+#include "kernels/cpu/dominance_counts/window.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
 #include "kernels/cpu/scratch.hpp"
@@ -27,21 +28,6 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/dominance_counts/pairs.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#ifndef SKYRANK_KERNELS_CPU_DOMINANCE_COUNTS_PAIRS
-#define SKYRANK_KERNELS_CPU_DOMINANCE_COUNTS_PAIRS
-namespace skyrank::kernels::dominance_counts {
-
-/// Codes of points in columns, and how many rows each stands for. Behind the last point there is room for a vector.
-struct WindowView {
-  const std::int32_t* columns = nullptr;  ///< `dims` columns of `stride` codes
-  const std::int32_t* weights = nullptr;
-  std::size_t stride = 0;
-  std::size_t dims = 0;
-};
-
-}  // namespace skyrank::kernels::dominance_counts
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace skyrank::kernels::dominance_counts {
@@ -79,12 +65,15 @@ namespace skyrank::kernels::dominance_counts {
 
 HWY_EXPORT(count_not_greater);
 
+std::int64_t count_within(const WindowView& window, std::size_t begin, std::size_t end, const std::int32_t* point) {
+  return HWY_DYNAMIC_DISPATCH(count_not_greater)(window, begin, end, point);
+}
+
 namespace {
 
-constexpr std::size_t kMaxLanes = 256 / sizeof(std::int32_t);  // of the widest vectors that Highway knows
-constexpr std::size_t kBlock = 2048;                           ///< points that are compared with one window
-constexpr std::size_t kGrain = 16;                             ///< points that one thread takes at a time
-constexpr std::size_t kTile = 2048;                            ///< points of the window that stay in the caches
+constexpr std::size_t kBlock = 2048;  ///< points that are compared with one window
+constexpr std::size_t kGrain = 16;    ///< points that one thread takes at a time
+constexpr std::size_t kTile = 2048;   ///< points of the window that stay in the caches
 
 /// The points with which others are compared. It grows with them.
 class Window {
@@ -149,10 +138,6 @@ struct OrderedPoints {
   }
 };
 
-std::int64_t count(const WindowView& window, std::size_t begin, std::size_t end, const std::int32_t* point) {
-  return HWY_DYNAMIC_DISPATCH(count_not_greater)(window, begin, end, point);
-}
-
 /// Counts points among all that come before them.
 void count_all(const WeightedPoints& points, const OrderedPoints& ordered, std::int64_t* counts, Work& work,
                const Context& context) {
@@ -172,7 +157,7 @@ void count_all(const WeightedPoints& points, const OrderedPoints& ordered, std::
       for (std::size_t tile = 0; tile < wanted[last - 1]; tile += kTile) {
         for (std::size_t i = first; i < last; ++i) {
           const std::size_t before = std::min<std::size_t>(wanted[i], tile + kTile);
-          if (tile < before) found[i - first] += count(all.view(), tile, before, ordered.at(wanted[i]));
+          if (tile < before) found[i - first] += count_within(all.view(), tile, before, ordered.at(wanted[i]));
         }
       }
       for (std::size_t i = first; i < last; ++i) counts[ordered.order[wanted[i]]] = found[i - first];
@@ -198,7 +183,7 @@ class BandCount {
     for (const std::uint32_t i : left_) push(first + i);
     parallel_for(left_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t j = begin; j < end; ++j) {
-        found_[left_[j]] += count(window_.view(), before, before + j, ordered_.at(first + left_[j]));
+        found_[left_[j]] += count_within(window_.view(), before, before + j, ordered_.at(first + left_[j]));
       }
     });
     if (context_.count_work) work.dominance_tests += size * before + left_.size() * left_.size() / 2;
@@ -217,7 +202,7 @@ class BandCount {
     for (std::size_t tile = 0; tile < window_.size(); tile += kTile) {
       const std::size_t last = std::min(window_.size(), tile + kTile);
       for (std::size_t i = begin; i < end; ++i) {
-        if (found_[i] < enough_) found_[i] += count(window_.view(), tile, last, ordered_.at(first + i));
+        if (found_[i] < enough_) found_[i] += count_within(window_.view(), tile, last, ordered_.at(first + i));
       }
     }
   }

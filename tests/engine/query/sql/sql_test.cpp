@@ -7,6 +7,7 @@
 #include <skyrank/batch.hpp>
 
 #include "engine/query/locations.hpp"
+#include "engine/text.hpp"
 
 // SQL statements beside the queries of the builder that they mean.
 namespace skyrank {
@@ -65,7 +66,7 @@ std::vector<Statement> clauses() {
       {"SELECT * FROM t PREFERRING LOW a Skyband All", skyline(low("a")).skyband(kAllRows)},
       {"SELECT * FROM t PREFERRING LOW pick SKYBAND 3 PICK 2 ORDER BY Dominates() DESC",
        skyline(low("pick")).skyband(3).pick(Pick{2, Pick::By::distance, {}}).rank_by({high("dominates()")})},
-      {"SELECT Dominates( ) AS d, CONTRIBUTION(1, -0.5) FROM t PREFERRING LOW a ORDER BY level(), d DESC, \"skyband\"",
+      {"SELECT Dominates( ) AS d, CONTRIBUTION(1, -0.5) FROM t PREFERRING LOW a ORDER BY level(), d DESC, skyband",
        skyline(low("a"))
            .rank_by({low("level()"), high("dominates()"), low("skyband")})
            .select({{"d", "dominates()"}, {"contribution(1, -0.5)", "contribution(1, -0.5)"}})},
@@ -236,6 +237,40 @@ TEST(Sql, IsPrintedOneClauseALine) {
             "LEVELS 2\n"
             "ORDER BY rating DESC, \"order\"\n"
             "LIMIT 20 WITH TIES");
+}
+
+// A statement with a word in place of each '@'.
+std::string with_word(std::string statement, const std::string& word) {
+  for (std::size_t at = statement.find('@'); at != std::string::npos; at = statement.find('@', at + word.size())) {
+    statement.replace(at, 1, word);
+  }
+  return statement;
+}
+
+TEST(Sql, WordsOfFrontsNameColumnsWithoutQuotes) {
+  const std::string statements[] = {
+      "SELECT @, 2 * @ AS twice, a AS a FROM @ WHERE @ > 1 AND a < @ PREFERRING LOW @ PLUS HIGH a WEIGHTED BY @ >= a, "
+      "a <= 3 * @ FEASIBLE @ VIOLATION 3 - @, @ PARTITION BY @ LEVELS 2 PICK 3 BY COVERAGE ORDER BY @ DESC, @ LIMIT 3",
+      "SELECT a AS @ FROM t PREFERRING DISTINCT LOW @ STEP 5 PLUS HIGH (@) STEP 10% PLUS @ AROUND 3 PLUS @ IN (1, 2) "
+      "ELSE (3) PLUS WHERE @ PLUS @ > 2 SKYBAND 4 PICK 2 ORDER BY @, DOMINATES() DESC",
+      "SELECT @, MAX(@) AS m FROM t GROUP BY @ SKYLINE OF @, MAX(@) MAX, @ DIFF FEASIBLE @ > 3 SKYBAND ALL PICK 1 BY "
+      "HYPERVOLUME REFERENCE (1, -2)",
+      "SELECT @, COUNT(*) AS n FROM t GROUP BY a AS @ ORDER BY @",
+      "SELECT COUNT(*) AS @ FROM t GROUP BY a ORDER BY @ DESC, COUNT(*)"};
+  for (const std::string word :
+       {"skyband", "all", "pick", "distance", "coverage", "hypervolume", "reference", "step", "weighted", "feasible",
+        "violation", "dominated_by", "dominates", "crowding", "contribution", "compromise"}) {
+    for (const std::string& statement : statements) {
+      for (const std::string& name : {word, query::in_capitals(word)}) {
+        SCOPED_TRACE(with_word(statement, name));
+        const Query query = Query::parse(with_word(statement, name));
+        EXPECT_TRUE(query == Query::parse(with_word(statement, "\"" + name + "\"")));
+        const std::string printed = to_sql(query);
+        EXPECT_TRUE(query == Query::parse(printed)) << printed;
+        EXPECT_EQ(printed.find('"'), std::string::npos) << printed;
+      }
+    }
+  }
 }
 
 TEST(Sql, RefusesToPrintWhatIsNoQuery) { EXPECT_THROW(to_sql(from("t")), QueryError); }

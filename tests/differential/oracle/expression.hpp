@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,10 @@
 namespace skyrank::differential {
 
 __extension__ using Integer = __int128;
+
+inline constexpr Integer kNsPerSecond = 1'000'000'000;
+inline constexpr Integer kNsPerDay = 86'400 * kNsPerSecond;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Day {
   Integer number = 0;  ///< days since 1970-01-01
@@ -76,7 +81,9 @@ enum class Op {
   logical_and,
   logical_or,
   logical_not,
-  case_when,  ///< condition, value, condition, value, ..., else
+  case_when,   ///< condition, value, condition, value, ..., else
+  bucket,      ///< value, and the size of boxes: a number, or a text for times
+  log_bucket,  ///< value, and the ratio of boxes: a number of whole percents
 };
 
 struct Expression;
@@ -108,6 +115,9 @@ double as_double(const Cell& cell);
 enum class Ordering { less, equal, greater, unordered };
 /// Compares two values, neither of them NULL, exactly. NaN is unordered.
 Ordering compare(const Cell& a, const Cell& b);
+
+/// Returns the box of a value, as `bucket` and `log_bucket` make it. Throws Undefined.
+Cell box_of(const Expression& bucket, const Cell& value);
 
 /// The text of a value as expressions spell it; NULL is "null".
 std::string spelled(const Cell& value, Domain domain);

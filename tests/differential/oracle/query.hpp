@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/differential/expression.hpp"
+#include "tests/differential/oracle/expression.hpp"
 
 // Tables and queries as the oracle sees them.
 namespace skyrank::differential {
@@ -33,11 +33,43 @@ struct Preference {
   Cell to = {};
   std::vector<std::vector<Cell>> sets = {};
   std::vector<Preference> children = {};
+  /// With a step: its text in YAML and the value that it divides; `expression` is then the box.
+  std::string step = {};
+  ExpressionPtr stepped = {};
 };
 
+/// How a query says its preference where that is not the preference itself: by steps, weights and conditions to meet.
+struct Spelling {
+  Preference preference;
+  std::vector<std::string> weights = {};
+  std::string feasible = {};
+  std::vector<std::string> violations = {};
+};
+
+/// A function of a row among those from which `prefer` chooses.
+struct Measure {
+  enum class Kind { level, dominated_by, dominates, crowding, contribution, compromise };
+
+  Kind kind = Kind::level;
+  std::vector<double> numbers = {};  ///< a reference point; weights
+};
+
+/// The call of a measure, such as "compromise(1, 0.5)".
+std::string text_of(const Measure& measure);
+
+struct Pick {
+  enum class By { distance, coverage, hypervolume };
+
+  std::int64_t count = 1;
+  By by = By::distance;
+  std::vector<double> reference = {};
+};
+
+/// A term: of values, or of a measure.
 struct Ranking {
   ExpressionPtr expression;
   bool high = false;
+  std::optional<Measure> measure = {};
 };
 
 struct Aggregation {
@@ -47,11 +79,12 @@ struct Aggregation {
 };
 
 struct Output {
-  enum class Kind { row, level, score, dominated_by, dominates, expression };
+  enum class Kind { row, level, score, measure, expression };
 
   std::string name;
   Kind kind = Kind::expression;
   ExpressionPtr expression = {};
+  Measure measure = {};
 };
 
 /// How the engine is told to go; it must not change the answer.
@@ -72,6 +105,8 @@ struct Query {
   std::vector<Aggregation> aggregates = {};
   std::vector<std::size_t> partition_by = {};  ///< columns of what was grouped
   std::optional<Preference> prefer = {};
+  std::optional<Spelling> spelling = {};  ///< empty: that of `prefer`
+  std::optional<Pick> pick = {};
   std::optional<std::int64_t> levels = {};
   std::optional<std::int64_t> at_least = {};
   std::optional<std::int64_t> skyband = {};  ///< kAll for all rows

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/differential/query.hpp"
+#include "tests/differential/oracle/query.hpp"
 
 namespace skyrank::differential {
 

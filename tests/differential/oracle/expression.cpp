@@ -1,4 +1,4 @@
-#include "tests/differential/expression.hpp"
+#include "tests/differential/oracle/expression.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,6 @@ namespace {
 constexpr Integer kMinInt64 = std::numeric_limits<std::int64_t>::min();
 constexpr Integer kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr Integer kMaxUint64 = std::numeric_limits<std::uint64_t>::max();
-constexpr Integer kNsPerDay = Integer{86'400} * 1'000'000'000;
 
 Integer floor_divide(Integer a, Integer b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -91,7 +90,12 @@ Domain domain_of(Op op, const std::vector<ExpressionPtr>& operands) {
     case Op::ceil: return operands[0]->domain;
     case Op::sqrt:
     case Op::log:
-    case Op::exp: return {Kind::float64};
+    case Op::exp:
+    case Op::log_bucket: return {Kind::float64};
+    case Op::bucket: {
+      const Kind kind = operands[0]->domain.kind;
+      return {is_number(kind) ? kind : Kind::int64};
+    }
     case Op::min:
     case Op::max: return common_domain(operands);
     case Op::case_when: return common_domain(choices(operands));
@@ -124,6 +128,8 @@ const char* symbol_of(Op op) {
     case Op::exp: return "exp";
     case Op::min: return "min";
     case Op::max: return "max";
+    case Op::bucket: return "bucket";
+    case Op::log_bucket: return "log_bucket";
     default: return "?";
   }
 }
@@ -160,7 +166,9 @@ std::string text_of(Op op, const std::vector<ExpressionPtr>& operands, bool nega
     case Op::log:
     case Op::exp:
     case Op::min:
-    case Op::max: return std::string(symbol_of(op)) + "(" + listed(operands, 0) + ")";
+    case Op::max:
+    case Op::bucket:
+    case Op::log_bucket: return std::string(symbol_of(op)) + "(" + listed(operands, 0) + ")";
     default: return "(" + first + " " + symbol_of(op) + " " + operands[1]->text + ")";
   }
 }
@@ -408,6 +416,8 @@ Cell evaluate(const Expression& e, const Row& row) {
     case Op::logical_or: return either(evaluate(*e.operands[0], row), evaluate(*e.operands[1], row));
     case Op::logical_not: return opposite(evaluate(*e.operands[0], row));
     case Op::case_when: return choice(e, row);
+    case Op::bucket:
+    case Op::log_bucket: return box_of(e, evaluate(*e.operands[0], row));
   }
   throw std::logic_error("an operation without meaning");
 }

@@ -1,4 +1,4 @@
-#include "tests/differential/oracle.hpp"
+#include "tests/differential/oracle/oracle.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,227 +8,26 @@
 #include <set>
 #include <utility>
 
+#include "tests/differential/oracle/fronts.hpp"
+
 namespace skyrank::differential {
 namespace {
 
-/// The place of a value in the order of one term: absence first, then an exact and a floating part, then bytes.
-struct Place {
-  int absence = 0;  ///< 0: a value, 1: NaN, 2: NULL
-  Integer exact = 0;
-  double floating = 0;
-  std::vector<int> bytes = {};  ///< bytes of a string, and a last one that is less than all
+/// The values of measures by the texts of their calls and by row, where rows are kept.
+using Measured = std::map<std::string, std::vector<Cell>>;
 
-  bool operator<(const Place& other) const {
-    if (absence != other.absence) return absence < other.absence;
-    if (exact != other.exact) return exact < other.exact;
-    return floating != other.floating ? floating < other.floating : bytes < other.bytes;
-  }
-};
-
-Place reversed(Place place) {
-  place.exact = -place.exact;
-  place.floating = -place.floating;
-  for (int& byte : place.bytes) byte = -byte;
-  return place;
-}
-
-/// Twice an integer, a day or an instant, so that halves are targets too.
-std::optional<Integer> doubled(const Cell& cell) {
-  if (const auto* integer = std::get_if<Integer>(&cell)) return 2 * *integer;
-  if (const auto* day = std::get_if<Day>(&cell)) return 2 * day->number;
-  if (const auto* moment = std::get_if<Moment>(&cell)) return 2 * moment->ns;
-  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? 2 : 0;
-  return std::nullopt;
-}
-
-Place place_of_value(const Cell& value) {
-  if (is_null(value)) return {2};
-  if (is_nan(value)) return {1};
-  if (const auto integer = doubled(value)) return {0, *integer, 0};
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) return {0, 0, std::get<double>(value)};
-  Place place;
-  for (const char c : *text) place.bytes.push_back(1 + static_cast<unsigned char>(c));
-  place.bytes.push_back(0);
-  return place;
-}
-
-Place distance(const Cell& value, const Cell& from, const Cell& to) {
-  if (is_null(value) || is_nan(value)) return place_of_value(value);
-  if (const auto integer = doubled(value)) {
-    const auto bound = [](const Cell& cell) {
-      const auto whole = doubled(cell);
-      return whole ? *whole : static_cast<Integer>(2 * std::get<double>(cell));
-    };
-    const Integer below = bound(from) - *integer;
-    const Integer above = *integer - bound(to);
-    return {0, std::max<Integer>({below, above, 0}), 0};
-  }
-  const double number = std::get<double>(value);
-  const double low = as_double(from);
-  const double high = as_double(to);
-  return {0, 0, number < low ? low - number : number > high ? number - high : 0};
-}
-
-Place place_in_sets(const Cell& value, const std::vector<std::vector<Cell>>& sets) {
-  if (is_null(value)) return {2};
-  if (is_nan(value)) return {1};
-  for (std::size_t s = 0; s < sets.size(); ++s) {
-    for (const Cell& member : sets[s]) {
-      if (compare(value, member) == Ordering::equal) return {0, static_cast<Integer>(s), 0};
-    }
-  }
-  return {0, static_cast<Integer>(sets.size()), 0};
-}
-
-using Term = Preference::Kind;
-
-/// The rules `best`, by which missing values come before all others; NULL before NaN.
-struct First {
-  bool nan;
-  bool nulls;
-
-  Place operator()(Place place) const {
-    if (place.absence == 2 && nulls) place.absence = -2;
-    if (place.absence == 1 && nan) place.absence = -1;
-    return place;
-  }
-};
-
-Place place(const Preference& term, const Row& row) {
-  const Cell value = evaluate(*term.expression, row);
-  switch (term.kind) {
-    case Term::low: return place_of_value(value);
-    case Term::high: {
-      const Place plain = place_of_value(value);
-      return plain.absence == 0 ? reversed(plain) : plain;
-    }
-    case Term::around: return distance(value, term.from, term.from);
-    case Term::between: return distance(value, term.from, term.to);
-    case Term::in: return place_in_sets(value, term.sets);
-    default: return {0, !is_null(value) && std::get<bool>(value) ? 0 : 1, 0};
-  }
-}
-
-// ---- Candidates ----
-
-struct Candidate {
-  std::size_t row;
-  std::int32_t level = 0;
-  std::int64_t dominated_by = 0;
-  std::int64_t dominates = 0;
-};
-using Candidates = std::vector<Candidate>;
-
-/// A preference with the places of all rows, as small numbers, per term.
-struct Placed {
-  Term kind;
-  std::vector<int> ranks = {};  ///< by row; smaller is better
-  std::vector<Placed> children = {};
-};
-
-std::vector<int> ranks_of(const std::vector<Place>& places) {
-  const std::set<Place> sorted(places.begin(), places.end());
-  std::map<Place, int> rank;
-  for (const Place& known : sorted) rank.emplace(known, static_cast<int>(rank.size()));
-  std::vector<int> ranks;
-  for (const Place& known : places) ranks.push_back(rank.at(known));
-  return ranks;
-}
-
-Placed placed(const Preference& preference, const std::vector<Row>& rows, First first, bool inverted = false) {
-  if (preference.kind == Term::inverse) return placed(preference.children.front(), rows, first, !inverted);
-  Placed result{preference.kind};
-  for (const Preference& child : preference.children) result.children.push_back(placed(child, rows, first, inverted));
-  if (!result.children.empty()) return result;
-  std::vector<Place> places;
-  for (const Row& row : rows) {
-    const Place plain = place(preference, row);
-    const Place directed = inverted && plain.absence == 0 ? reversed(plain) : plain;
-    places.push_back(first(directed));
-  }
-  result.ranks = ranks_of(places);
-  return result;
-}
-
-enum class Outcome { equal, better, worse, neither };
-
-Outcome outcome(const Placed& preference, std::size_t a, std::size_t b) {
-  if (preference.children.empty()) {
-    const int x = preference.ranks[a];
-    const int y = preference.ranks[b];
-    return x < y ? Outcome::better : x > y ? Outcome::worse : Outcome::equal;
-  }
-  Outcome all = Outcome::equal;
-  for (const Placed& child : preference.children) {
-    const Outcome one = outcome(child, a, b);
-    if (one == Outcome::equal) continue;
-    if (preference.kind == Term::prior) return one;
-    if (all == Outcome::equal) all = one;
-    if (all != one || one == Outcome::neither) return Outcome::neither;
-  }
-  return all;
-}
-
-Candidates without_equals(const Placed& preference, const Candidates& rows) {
-  Candidates kept;
-  for (const Candidate& row : rows) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return outcome(preference, other.row, row.row) == Outcome::equal;
-    });
-    if (!known) kept.push_back(row);
-  }
-  return kept;
-}
-
-/// Counts the rows that dominate each row, and those that it dominates.
-void count_dominance(const Placed& preference, Candidates& rows) {
-  for (Candidate& row : rows) {
-    for (const Candidate& other : rows) {
-      const Outcome one = outcome(preference, row.row, other.row);
-      row.dominates += one == Outcome::better ? 1 : 0;
-      row.dominated_by += one == Outcome::worse ? 1 : 0;
-    }
-  }
-}
-
-Candidates preferred(const Query& query, const Placed& preference, Candidates rest) {
-  if (query.distinct) rest = without_equals(preference, rest);
-  count_dominance(preference, rest);
-  Candidates kept;
-  const auto wanted = query.at_least || query.skyband ? Query::kAll : query.levels.value_or(1);
-  for (std::int32_t level = 1; level <= wanted && !rest.empty(); ++level) {
-    if (query.at_least && static_cast<std::int64_t>(kept.size()) >= *query.at_least) break;
-    Candidates others;
-    const Candidates before = rest;
-    for (const Candidate& row : before) {
-      const bool beaten = std::any_of(before.begin(), before.end(), [&](const Candidate& other) {
-        return outcome(preference, other.row, row.row) == Outcome::better;
-      });
-      if (beaten) {
-        others.push_back(row);
-      } else {
-        kept.push_back(row);
-        kept.back().level = level;
-      }
-    }
-    rest = std::move(others);
-  }
-  if (query.skyband) {
-    std::erase_if(kept, [&](const Candidate& row) { return row.dominated_by >= *query.skyband; });
-  }
-  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
-  return kept;
+Cell value_of(const Ranking& term, const Relation& relation, const Measured& measured, std::size_t row) {
+  return term.measure ? measured.at(text_of(*term.measure))[row] : evaluate(*term.expression, relation.rows[row]);
 }
 
 /// The place of every row in a ranking.
-std::vector<int> ranked(const std::vector<Ranking>& ranking, const std::vector<Row>& rows, First first) {
+std::vector<int> ranked(const std::vector<Ranking>& ranking, const Relation& relation, const Measured& measured,
+                        First first) {
   std::vector<std::vector<Place>> keys;
-  for (const Row& row : rows) {
+  for (std::size_t row = 0; row < relation.rows.size(); ++row) {
     auto& key = keys.emplace_back();
     for (const Ranking& term : ranking) {
-      const Place plain = place({.kind = term.high ? Term::high : Term::low, .expression = term.expression}, row);
-      key.push_back(first(plain));
+      key.push_back(first(place_in_ranking(value_of(term, relation, measured, row), term.high)));
     }
   }
   const std::set<std::vector<Place>> sorted(keys.begin(), keys.end());
@@ -342,7 +141,7 @@ Relation grouped(const Query& query, const Relation& table, const Candidates& ro
 // ---- NaN and NULL ----
 
 void add_values(const Preference& preference, std::vector<ExpressionPtr>& values) {
-  if (preference.expression && preference.kind != Term::where) values.push_back(preference.expression);
+  if (preference.expression && preference.kind != Preference::Kind::where) values.push_back(preference.expression);
   for (const Preference& child : preference.children) add_values(child, values);
 }
 
@@ -350,7 +149,9 @@ void add_values(const Preference& preference, std::vector<ExpressionPtr>& values
 bool apply_missing_rules(const Query& query, const Relation& relation, Candidates& rows) {
   std::vector<ExpressionPtr> values;
   if (query.prefer) add_values(*query.prefer, values);
-  for (const Ranking& term : query.rank_by) values.push_back(term.expression);
+  for (const Ranking& term : query.rank_by) {
+    if (term.expression) values.push_back(term.expression);
+  }
   bool refused = false;
   std::erase_if(rows, [&](const Candidate& candidate) {
     bool drop = false;
@@ -369,7 +170,8 @@ bool apply_missing_rules(const Query& query, const Relation& relation, Candidate
   return !refused;
 }
 
-std::vector<Cell> selected(const Output& output, const Query& query, const Relation& relation, const Candidates& rows) {
+std::vector<Cell> selected(const Output& output, const Query& query, const Relation& relation, const Measured& measured,
+                           const Candidates& rows) {
   std::vector<Cell> cells;
   for (const Candidate& candidate : rows) {
     const Row& row = relation.rows[candidate.row];
@@ -379,9 +181,10 @@ std::vector<Cell> selected(const Output& output, const Query& query, const Relat
                                                        : Integer{relation.first_rows[candidate.row]});
         break;
       case Output::Kind::level: cells.emplace_back(Integer{candidate.level}); break;
-      case Output::Kind::dominated_by: cells.emplace_back(Integer{candidate.dominated_by}); break;
-      case Output::Kind::dominates: cells.emplace_back(Integer{candidate.dominates}); break;
-      case Output::Kind::score: cells.push_back(evaluate(*query.rank_by.front().expression, row)); break;
+      case Output::Kind::score:
+        cells.push_back(value_of(query.rank_by.front(), relation, measured, candidate.row));
+        break;
+      case Output::Kind::measure: cells.push_back(measured.at(text_of(output.measure))[candidate.row]); break;
       case Output::Kind::expression: cells.push_back(evaluate(*output.expression, row)); break;
     }
   }
@@ -389,7 +192,7 @@ std::vector<Cell> selected(const Output& output, const Query& query, const Relat
 }
 
 std::vector<Entry> entries(const std::vector<Output>& outputs, const Query& query, const Relation& relation,
-                           const std::vector<int>& ranks, const Candidates& rows,
+                           const Measured& measured, const std::vector<int>& ranks, const Candidates& rows,
                            const std::vector<std::size_t>& parts_of_rows) {
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -399,7 +202,7 @@ std::vector<Entry> entries(const std::vector<Output>& outputs, const Query& quer
     entries.push_back({input_row, rows[i].level, ranks[row], parts_of_rows[i]});
   }
   for (const Output& output : outputs) {
-    const std::vector<Cell> cells = selected(output, query, relation, rows);
+    const std::vector<Cell> cells = selected(output, query, relation, measured, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) entries[i].cells.push_back(cells[i]);
   }
   return entries;
@@ -409,6 +212,24 @@ Candidates all_rows(const Relation& relation) {
   Candidates rows;
   for (std::size_t row = 0; row < relation.rows.size(); ++row) rows.push_back({row});
   return rows;
+}
+
+Measured no_measures(const Query& query, const Relation& relation) {
+  Measured measured;
+  for (const Measure& measure : measures_of(query)) measured[text_of(measure)].resize(relation.rows.size());
+  return measured;
+}
+
+/// Returns the rows of a partition that the preference and `pick` keep, and notes their measures.
+Candidates kept_of(const Candidates& part, const Query& query, const Relation& relation, const Placed& preference,
+                   Measured& notes) {
+  const Front front = preferred(query, preference, part);
+  for (const Measure& measure : measures_of(query)) {
+    const std::vector<Cell> cells = measured(measure, query, relation, front);
+    std::vector<Cell>& by_row = notes.at(text_of(measure));
+    for (std::size_t i = 0; i < cells.size(); ++i) by_row[front.kept[i].row] = cells[i];
+  }
+  return picked(query, relation, preference, front);
 }
 
 /// Evaluates what the query names for every row, as an engine may: a failure anywhere leaves the answer open.
@@ -455,14 +276,18 @@ Answer answer(const Query& query, const Relation& table) {
   const First first{.nan = query.nan == "best", .nulls = query.nulls == "best"};
   const std::optional<Placed> preference =
       query.prefer ? std::optional(placed(*query.prefer, relation.rows, first)) : std::nullopt;
-  const std::vector<int> ranks = ranked(query.rank_by, relation.rows, first);
+  Measured measured = no_measures(query, relation);
+  std::vector<Candidates> kept_of_parts;
+  for (const Candidates& part : parts(query.partition_by, relation.rows, rows)) {
+    kept_of_parts.push_back(preference ? kept_of(part, query, relation, *preference, measured) : part);
+  }
+  const std::vector<int> ranks = ranked(query.rank_by, relation, measured, first);
   Candidates answered;
   Candidates kept_rows;
   std::vector<std::size_t> answered_parts;
   std::vector<std::size_t> kept_parts;
   std::size_t number = 0;
-  for (const Candidates& part : parts(query.partition_by, relation.rows, rows)) {
-    Candidates kept = preference ? preferred(query, *preference, part) : part;
+  for (Candidates& kept : kept_of_parts) {
     std::stable_sort(kept.begin(), kept.end(),
                      [&](const auto& a, const auto& b) { return ranks[a.row] < ranks[b.row]; });
     for (const Candidate& candidate : window(query, ranks, kept)) {
@@ -486,11 +311,11 @@ Answer answer(const Query& query, const Relation& table) {
   }
   for (const Output& output : outputs) {
     result.names.push_back(output.name);
-    result.columns.push_back(selected(output, query, relation, answered));
+    result.columns.push_back(selected(output, query, relation, measured, answered));
   }
   if (query.ties == "any" && !query.rank_by.empty()) {
-    result.places = entries(outputs, query, relation, ranks, answered, answered_parts);
-    result.candidates = entries(outputs, query, relation, ranks, kept_rows, kept_parts);
+    result.places = entries(outputs, query, relation, measured, ranks, answered, answered_parts);
+    result.candidates = entries(outputs, query, relation, measured, ranks, kept_rows, kept_parts);
   }
   return result;
 }

@@ -41,6 +41,10 @@ SANITIZERS = {
                          "PartitionRows.KeysWithout*", 60),
     "racecheck of skylines": ("racecheck", [], "SkylineOnGpu.AConstantColumnTellsNothing", 30),
     "racecheck of partitions": ("racecheck", [], "PartitionsOnGpu.OfManyLengths", 60),
+    "memcheck of indicators": (
+        "memcheck", ["--leak-check", "full"], "VolumesOnGpu.OfWholePointsAreExact:VolumesOnGpu.OfFewPoints:DistancesOnGpu.*",
+        120),
+    "racecheck of indicators": ("racecheck", [], "VolumesOnGpu.OfFewPoints:VolumesOnGpu.OfManyDimensions", 90),
     "racecheck of rows": (
         "racecheck", [], "SelectRowsOnGpu.StridesAndOffsets:SelectRowsOnGpu.LongRowsOfUnevenNumbers", 120),
 }

@@ -45,7 +45,9 @@ __device__ inline double volume_of_subsets(const PointList& points, unsigned siz
     }
     volume *= values(j, bounds[j]) - values(j, greatest);
   }
-  return sum_of_warp((__popc(lane) & 1) != 0 ? volume : -volume);
+  volume = sum_of_warp((__popc(lane) & 1) != 0 ? volume : -volume);
+  __syncwarp();
+  return volume;
 }
 
 /// Returns a point's place in the order of a column, among points of equal ranks by their numbers.

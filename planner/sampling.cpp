@@ -203,7 +203,8 @@ double share_ahead(const kernels::TopKProblem& passing, std::size_t n, const ker
   const double ahead = count_up_to(keys_of(all.keys.front(), all.n), share_of_equal);
   const auto places = static_cast<double>(place + 1);
   const double by_chance = places * static_cast<double>(all.n) / static_cast<double>(passing.n);
-  return ahead > by_chance * (1 + kDoubt / std::sqrt(places)) ? ahead / static_cast<double>(all.n) : 0;
+  const bool by_far = std::abs(ahead - by_chance) > kDoubt * by_chance / std::sqrt(places);
+  return by_far ? ahead / static_cast<double>(all.n) : 0;
 }
 
 namespace {

@@ -54,7 +54,8 @@ inline Candidates candidates_of(const kernels::TopKShape& shape, const Statistic
   result.rows = result.zones ? candidates_of_zones(n, k) : found ? std::max(k, place / share) : passing;
   result.rows = std::min(result.rows, passing);
   const double selectivity = std::max(statistics.selectivity, 1 / std::max(n, 1.0));
-  result.tested = std::min(n, std::max(result.rows / selectivity, statistics.ahead * n));
+  const double ahead = statistics.ahead > 0 ? statistics.ahead * n : result.rows / selectivity;
+  result.tested = std::clamp(ahead, result.rows, n);
   result.late = shape.fused && statistics.selectivity < 1 && found && kDearer * result.tested < n;
   return result;
 }

@@ -51,7 +51,7 @@ struct Statistics {
   double ties = 0;                       ///< share of rows that have the key of the k-th place
   double worst = 0;                      ///< share of rows with the two last keys of the width: NULL, and floats' NaN
   double ahead = 0;                      ///< share of rows up to the k-th place, whether they pass the filter or not;
-                                         ///< 0: no more than a filter apart from the ranking leaves there
+                                         ///< 0: as many as a filter apart from the ranking leaves there
   bool zone_map = false;                 ///< a zone map of a fused problem's keys is kept from an earlier query
   std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
 

@@ -12,8 +12,6 @@
 namespace skyrank::exec {
 namespace {
 
-using Kind = query::BoundMeasure::Kind;
-
 /// Returns the cost of counting the rows that `kept` of `all` dominate.
 OperatorCost dominates_cost(const PhysicalPlan& plan, double kept, double all) {
   namespace counts = kernels::dominance_counts;
@@ -27,11 +25,12 @@ OperatorCost dominates_cost(const PhysicalPlan& plan, double kept, double all) {
 }
 
 /// Returns the cost of one measure of `kept` rows, which a preference chose from `all`.
-OperatorCost measure_cost(const PhysicalPlan& plan, Kind kind, double kept, double all) {
+OperatorCost measure_cost(const PhysicalPlan& plan, query::BoundMeasure::Kind kind, double kept, double all) {
   switch (kind) {
-    case Kind::level: return {unit_cost::kStart + kept * unit_cost::kGatherValue, kept * sizeof(std::int32_t)};
-    case Kind::dominated_by: return counting_cost(plan, kept, kept, Counting::exact);
-    case Kind::dominates: return dominates_cost(plan, kept, all);
+    case query::BoundMeasure::Kind::level:
+      return {unit_cost::kStart + kept * unit_cost::kGatherValue, kept * sizeof(std::int32_t)};
+    case query::BoundMeasure::Kind::dominated_by: return counting_cost(plan, kept, kept, Counting::exact);
+    case query::BoundMeasure::Kind::dominates: return dominates_cost(plan, kept, all);
     default: break;
   }
   // Values of the rows of whole levels, and their order by each term.

@@ -261,13 +261,14 @@ TEST(PhysicalPlan, NumbersGroupsByHashWhereSampledValuesAreFarApart) {
 }
 
 TEST(TableSample, TellsAConditionThatGoesWithTheRanking) {
-  const auto ahead = [](const std::string& condition) {
-    return planned(from().where(condition).rank_by({low("a")}).limit(10)).sample.ranking.ahead;
+  const auto ahead = [](const std::string& condition, std::int64_t limit = 10) {
+    return planned(from().where(condition).rank_by({low("a")}).limit(limit)).sample.ranking.ahead;
   };
   EXPECT_NEAR(ahead("a > 0.8"), 0.8, 0.1);
   EXPECT_NEAR(ahead("c < 0.7"), 0.3, 0.2) << "as c is 2 - a - b";
   EXPECT_EQ(ahead("b > 0.8"), 0);
-  EXPECT_EQ(ahead("a < 0.2"), 0);
+  EXPECT_EQ(ahead("a < 0.2"), 0) << "too few rows of a sample tell";
+  EXPECT_NEAR(ahead("a < 0.2", 10'000), 0.1, 0.03) << "not half of all rows";
 }
 
 /// Returns the groups that a plan expects among 200,000 rows of these keys, over those that there are.

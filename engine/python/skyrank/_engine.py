@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 from ._input import exported, files_module, on_main_thread, open_source, to_data, to_table
 from ._query import Query, core_of
 from ._result import Result

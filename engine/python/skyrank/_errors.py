@@ -1,8 +1,10 @@
-"""The exceptions of SkyRank; they mirror those of the C++ API."""
+"""The exceptions of SkyRank, which mirror those of the C++ API, and the one of a library that is missing."""
 
 from __future__ import annotations
 
 import builtins
+import importlib
+from typing import Any
 
 
 class Error(Exception):
@@ -59,3 +61,12 @@ class TimeoutError(Error, builtins.TimeoutError):
 
 for _kind in (Error, *Error.__subclasses__()):
     _kind.__module__ = "skyrank"  # where users find them, and what tracebacks show
+
+
+def required(module: str, extra: str, purpose: str) -> Any:
+    """Returns a module; ResourceError that names the extra of the package to install where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.split(".")[0]
+        raise ResourceError(f"{purpose} needs {library}: pip install 'skyrank[{extra}]' ({error})") from error

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 from ._input import GPUS
 
 # Types that are read as they are; the others become float64, which has all their values.

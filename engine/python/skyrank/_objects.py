@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._columns import times_in
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 
 if TYPE_CHECKING:
     import numpy

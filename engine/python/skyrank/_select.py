@@ -7,8 +7,7 @@ import sys
 from typing import Any, NamedTuple
 
 from . import _core
-from ._errors import DataError, QueryError
-from ._extras import required
+from ._errors import DataError, QueryError, required
 from ._input import GPUS, HOSTS
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 from ._indicators import is_nondominated
 
 _torch = required("torch", "torch", "skyrank.botorch")

@@ -20,8 +20,7 @@ from typing import Any
 
 from . import _core
 from ._engine import Files, Partial, default_engine
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 from ._input import _is_path
 from ._parts import joined, worker_engine
 from ._query import Query, core_of

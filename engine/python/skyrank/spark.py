@@ -17,8 +17,7 @@ from typing import Any
 
 from . import _core
 from ._engine import Partial, default_engine
-from ._errors import DataError
-from ._extras import required
+from ._errors import DataError, required
 from ._parts import joined, worker_engine
 from ._query import Query, core_of
 from ._result import Result

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _select
-from ._errors import ResourceError
-from ._extras import required
+from ._errors import ResourceError, required
 
 _torch = required("torch", "torch", "skyrank.torch")
 if not hasattr(_torch.library, "register_autograd"):

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _preferences
-from .._errors import QueryError
-from .._extras import required
+from .._errors import QueryError, required
 from .._functions import Column, _Data
 from .._preferences import Text
 from .._query import Query

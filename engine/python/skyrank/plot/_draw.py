@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .._errors import QueryError
-from .._extras import required
+from .._errors import QueryError, required
 from ._picture import Axis, Picture, evenly
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._engine import default_engine
-from .._errors import BindError, DataError, QueryError
-from .._extras import required
+from .._errors import BindError, DataError, QueryError, required
 from .._functions import _Data
 from .._query import Query
 from .._result import Result

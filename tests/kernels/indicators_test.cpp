@@ -19,6 +19,7 @@
 #include "kernels/cpu/indicators/rank_set.hpp"
 #include "kernels/cpu/indicators/value_order.hpp"
 #include "kernels/cpu/threads.hpp"
+#include "tests/kernels/front_points.hpp"
 
 // Tests indicators against their definitions: volumes against inclusion and exclusion of all subsets of points, and
 // contributions against the difference of two volumes.
@@ -40,18 +41,10 @@ struct Case {
   }
   Case without(std::size_t point) const {
     Case other = *this;
-    const auto first = other.values.begin() + static_cast<std::ptrdiff_t>(point * dims);
-    other.values.erase(first, first + static_cast<std::ptrdiff_t>(dims));
+    other.values = tests::without_point(values, dims, point);
     return other;
   }
-  bool dominates(std::size_t a, std::size_t b) const {
-    bool less = false;
-    for (std::size_t j = 0; j < dims; ++j) {
-      if (rows()[a][j] > rows()[b][j]) return false;
-      less |= rows()[a][j] < rows()[b][j];
-    }
-    return less;
-  }
+  bool dominates(std::size_t a, std::size_t b) const { return tests::dominates(rows()[a], rows()[b], dims); }
 };
 
 /// Adds the volumes of all subsets of the points from `next` on, joined with a box; those of even size count negative.

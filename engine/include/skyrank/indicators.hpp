@@ -81,7 +81,7 @@ SKYRANK_EXPORT double epsilon_multiplicative(const Points& points, const Points&
 /// device (null: the default stream), is done. Waits for the answer.
 ///
 /// The device finds the volume of five objectives and more, of up to 65,534 points: slices of limit sets, a warp each.
-/// What takes less time on the host is found there, from a copy. The answer is the same in every run, and that of the
+/// The host finds the others from a copy, which takes less time. The answer is the same in every run, and that of the
 /// host up to rounding.
 ///
 /// DataError as above, and for points in the host's memory. DeviceError where the device fails, and in a build without

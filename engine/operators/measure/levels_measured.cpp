@@ -63,7 +63,7 @@ struct FiniteRange {
 MeasuredLevels::MeasuredLevels(const query::BoundQuery& query, const Table& table, const ChosenFrom& from,
                                const Candidates& candidates, const ExecutionContext& context)
     : from_(from), candidates_(candidates), context_(context) {
-  // Of a skyband, rows that are not kept belong to the levels too; `skyband: all` keeps every row.
+  // Rows that a skyband does not keep belong to the levels too; `skyband: all` keeps every row.
   const bool all = query.skyband && *query.skyband != kAllRows;
   all ? number_all(query.distinct) : number_candidates();
   for (const query::BoundPreference* term : value_terms(*query.preference)) {

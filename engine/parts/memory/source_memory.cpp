@@ -59,6 +59,12 @@ std::size_t ColumnSizes::of_rows(std::int64_t rows) const {
                          share(all_texts_, rows, all_rows_));
 }
 
+bool take_much_memory(const EngineState& engine, const Source& source, std::span<const std::size_t> units,
+                      std::span<const int> columns) {
+  constexpr std::size_t kShare = 8;
+  return ColumnSizes(source, columns).of_units(units) >= engine.memory->left() / kShare;
+}
+
 SourceCharge::SourceCharge(const EngineState& engine, const Location& query_location, std::size_t bytes) {
   const kernels::AccountScope counted(engine.memory.get());
   try {

@@ -42,6 +42,10 @@ class ColumnSizes {
   UInt128 all_texts_ = 0;
 };
 
+/// Returns true if whole columns of these units take a large part of what is left of the engine's memory.
+bool take_much_memory(const EngineState& engine, const Source& source, std::span<const std::size_t> units,
+                      std::span<const int> columns);
+
 /// Counts rows that are read, for as long as it lives; while they are being read they count twice, as what is stored
 /// and what is made of it are both there.
 class SourceCharge {

@@ -75,8 +75,7 @@ std::vector<RowId> at(const std::vector<RowId>& rows, std::span<const std::int64
 /// Returns true if the late columns are read as whole columns for so many rows: that is faster, and they take a small
 /// part of the memory.
 bool reads_whole_columns(const QueryContext& context, const QueryPlan& plan, const Source& source, std::size_t rows) {
-  constexpr std::size_t kShare = 8;
-  return ColumnSizes(source, plan.late).of_units(plan.units) < context.engine.memory->left() / kShare &&
+  return !take_much_memory(context.engine, source, plan.units, plan.late) &&
          whole_columns_are_faster(source, static_cast<double>(rows), plan.units, plan.late);
 }
 

@@ -49,8 +49,7 @@ void plan_units(QueryPlan& plan, const Source& source) {
 /// them with the others takes longer.
 bool reads_late(const EngineState& engine, QueryPlan& plan, const Source& source, const std::vector<int>& late,
                 double passing) {
-  constexpr std::size_t kShare = 8;
-  if (ColumnSizes(source, late).of_units(plan.units) >= engine.memory->left() / kShare) return true;
+  if (take_much_memory(engine, source, plan.units, late)) return true;
   const planner::Price alone = price_late_columns(plan.query, source, plan.units, late, passing);
   const double whole = read_seconds(source, plan.units, late);
   return prefers_first(plan.rules, plan.lists_candidates, Rule::late_columns,

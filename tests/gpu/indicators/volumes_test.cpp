@@ -13,6 +13,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "tests/gpu/gpu_test.hpp"
+#include "tests/kernels/front_points.hpp"
 
 // Hypervolumes on a GPU, against inclusion and exclusion of all subsets of few points, and against a sweep along each
 // objective for more.
@@ -36,18 +37,10 @@ struct Front {
   }
   Front without(std::size_t point) const {
     Front other = *this;
-    const auto first = other.values.begin() + static_cast<std::ptrdiff_t>(point * dims);
-    other.values.erase(first, first + static_cast<std::ptrdiff_t>(dims));
+    other.values = tests::without_point(values, dims, point);
     return other;
   }
-  bool dominates(std::size_t a, std::size_t b) const {
-    bool less = false;
-    for (std::size_t j = 0; j < dims; ++j) {
-      if (rows()[a][j] > rows()[b][j]) return false;
-      less |= rows()[a][j] < rows()[b][j];
-    }
-    return less;
-  }
+  bool dominates(std::size_t a, std::size_t b) const { return tests::dominates(rows()[a], rows()[b], dims); }
 };
 
 /// Returns the volume of points in their first `dims` objectives, as the sum of slabs between the values of the last.

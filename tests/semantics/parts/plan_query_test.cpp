@@ -114,7 +114,7 @@ class Bounded final : public Counted {
   }
 };
 
-// Where few rows pass, a unit by itself saves little.
+// A unit by itself saves little where few rows pass.
 TEST(PlanQuery, SkylinesOfUnitsAreForConditionsThatManyRowsPass) {
   const Bounded source;
   const auto division_of = [&](const std::string& condition) {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "datasets/columnar/checks/checked_pages.hpp"
-#include "datasets/columnar/snappy.hpp"
+#include "datasets/columnar/decode/snappy.hpp"
 #include "datasets/input/range_stream.hpp"
 #include "datasets/input/uri.hpp"
 

@@ -39,9 +39,9 @@ struct ParquetSelection {
   std::vector<int> groups;
   std::vector<int> fields;
   std::vector<int> dictionary_leaves;  ///< columns of bytes that come as the file's dictionaries and indices into them
-  /// All that is read is one row group: strings come as its dictionary and indices of 8 to 32 bits where it has no
-  /// others.
-  bool is_one_unit = false;
+  /// All that is read is of one file: indices may have 8 to 32 bits, and strings of a single row group come as its
+  /// dictionary where it has no others.
+  bool is_one_file = false;
 };
 
 /// Reads fields of some row groups of a file whose metadata was read before, each in the form that is decoded fastest.

@@ -197,7 +197,9 @@ SourceRows ColumnarSource::read(std::span<const std::size_t> units, std::span<co
   // Units that are read one by one are read by several threads.
   const bool threads = options_.threads != 1 && (units.size() > 1 || units_.size() == 1);
   return counted([&](Meter& meter) {
-    Selection selection{.units = {}, .fields = {}, .is_one_unit = units.size() == 1, .threads = threads};
+    const bool is_one_file =
+        std::ranges::all_of(units, [&](std::size_t unit) { return places_[unit].file == places_[units.front()].file; });
+    Selection selection{.units = {}, .fields = {}, .is_one_file = is_one_file, .threads = threads};
     for (const int column : columns) selection.fields.push_back(columns_.fields[static_cast<std::size_t>(column)]);
     std::vector<TablePtr> tables;
     for (std::size_t f = 0; f < files_.size(); ++f) {

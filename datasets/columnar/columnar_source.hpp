@@ -89,7 +89,7 @@ class ColumnarSource : public FilesSource {
   struct Selection {
     std::vector<int> units;    ///< ascending
     std::vector<int> fields;   ///< ascending
-    bool is_one_unit = false;  ///< all that is read is one unit: no other one's columns have to be of the same types
+    bool is_one_file = false;  ///< all that is read is of one file: no other one's columns have to be of the same types
     bool threads = false;      ///< several threads may read
   };
 

@@ -107,7 +107,7 @@ class IpcSource final : public ColumnarSource {
     const auto turn = is_large ? std::unique_lock(large_batches_) : std::unique_lock<std::mutex>();
     std::vector<UnitValues> values;
     const auto add = [&](std::vector<int> read) {
-      const Selection selection{.units = {batch}, .fields = std::move(read), .is_one_unit = true, .threads = false};
+      const Selection selection{.units = {batch}, .fields = std::move(read), .is_one_file = true, .threads = false};
       const auto table = read_units(f, stored, selection);
       for (int i = 0; i < table->num_columns(); ++i) {
         values.push_back({chosen_rows(*table->column(i), rows, stored.name, table->field(i)->name()), std::nullopt});

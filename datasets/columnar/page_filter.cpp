@@ -27,7 +27,7 @@
 
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/column_pages.hpp"
-#include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/decode/flat_column.hpp"
 #include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/int96.hpp"
 #include "datasets/input/input.hpp"

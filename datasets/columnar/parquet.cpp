@@ -19,7 +19,8 @@
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/columnar/column_pages.hpp"
 #include "datasets/columnar/columnar.hpp"
-#include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/decode/flat_column.hpp"
+#include "datasets/columnar/decode/joined_codes.hpp"
 #include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/footer/parquet_footer.hpp"
 #include "datasets/columnar/int96.hpp"
@@ -124,8 +125,9 @@ class FlatFields {
       : file_(std::move(file)),
         reader_(std::move(reader)),
         groups_(selection.groups),
-        is_one_unit_(selection.is_one_unit) {
+        is_one_file_(selection.is_one_file) {
     const parquet::FileMetaData& metadata = *reader_->parquet_reader()->metadata();
+    const bool is_one_unit = is_one_file_ && groups_.size() == 1;
     std::vector<std::int64_t> rows;
     for (const int group : groups_) rows.push_back(metadata.RowGroup(group)->num_rows());
     for (const int index : selection.fields) {
@@ -133,7 +135,7 @@ class FlatFields {
       Field field{index, stored.column_index, stored.field, nullptr, {}};
       if (is_flat_number(*stored.field->type(), *metadata.schema()->Column(field.leaf))) {
         field.numbers = std::make_unique<FlatNumbers>(stored.field->type(), rows, decoding_pool(file_.size));
-      } else if (is_one_unit_ || std::ranges::count(selection.dictionary_leaves, field.leaf) > 0) {
+      } else if (is_one_unit || std::ranges::count(selection.dictionary_leaves, field.leaf) > 0) {
         field.strings.resize(groups_.size());
       } else {
         continue;
@@ -151,18 +153,18 @@ class FlatFields {
     in_chunk(groups_[part], field.stored->name(), [&] {
       const auto group = reader_->parquet_reader()->RowGroup(groups_[part]);
       if (field.numbers != nullptr) return field.numbers->read(part, *group, field.leaf);
-      const auto read_strings = is_one_unit_ ? read_flat_strings : read_flat_codes;
-      field.strings[part] = read_strings(*group, field.leaf, field.stored->type(), decoding_pool(file_.size));
+      field.strings[part] = read_flat_strings(*group, field.leaf, field.stored->type(), decoding_pool(file_.size));
     });
   }
 
   /// Returns a field's values, null where they are not decoded here, once all pieces are read.
-  ValuesPtr take(int index) {
+  ValuesPtr take(int index, bool threads) {
     const auto field = std::ranges::find(fields_, index, &Field::index);
     if (field == fields_.end()) return nullptr;
     if (field->numbers != nullptr) return std::make_shared<arrow::ChunkedArray>(field->numbers->finish());
     if (std::ranges::count(field->strings, nullptr) > 0) return nullptr;
-    return std::make_shared<arrow::ChunkedArray>(std::move(field->strings));
+    return std::make_shared<arrow::ChunkedArray>(
+        joined_codes(field->strings, is_one_file_, threads, decoding_pool(file_.size)));
   }
 
  private:
@@ -177,7 +179,7 @@ class FlatFields {
   ColumnarFile file_;
   FileReaderPtr reader_;
   std::vector<int> groups_;
-  bool is_one_unit_;
+  bool is_one_file_;
   std::vector<Field> fields_;
 };
 
@@ -200,7 +202,7 @@ arrow::Result<TablePtr> read_fields(const ColumnarFile& file, const MetadataPtr&
   std::vector<ValuesPtr> columns;
   std::vector<int> others;
   for (const int field : selection.fields) {
-    columns.push_back(flat->take(field));
+    columns.push_back(flat->take(field, threads));
     if (columns.back() == nullptr) others.push_back(field);
   }
   TablePtr rest;
@@ -237,7 +239,7 @@ bool all_tell_order(const ColumnarFile& file, const MetadataPtr& metadata, int f
 std::shared_ptr<arrow::Table> parquet_table(const ColumnarFile& file, const std::vector<int>& indices, bool threads) {
   const auto metadata = guarded(file, [&]() -> arrow::Result<MetadataPtr> { return read_footer(file); });
   auto table = guarded(file, [&]() -> arrow::Result<TablePtr> {
-    return read_fields(file, metadata, {all_groups(*metadata), indices, {}, /*is_one_unit=*/false}, threads);
+    return read_fields(file, metadata, {all_groups(*metadata), indices, {}, /*is_one_file=*/false}, threads);
   });
   for (int i = 0; i < table->num_columns(); ++i) {
     const auto& column = table->column(i);

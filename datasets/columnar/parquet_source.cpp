@@ -165,7 +165,7 @@ std::vector<int> dictionary_leaves_of(const std::vector<MetadataPtr>& files, con
   };
   std::vector<int> leaves;
   for (const int field : fields) {
-    const arrow::Type::type type = schema.field(field)->type()->id();
+    const arrow::Type::type type = type_of_values(*schema.field(field)->type()).id();
     if (!arrow::is_string(type) && type != arrow::Type::STRING_VIEW) continue;
     const int leaf = leaf_of(*files.front(), field);
     if (std::ranges::all_of(files, [&](const MetadataPtr& file) { return is_indices(*file, leaf); })) {
@@ -235,7 +235,7 @@ class ParquetSource final : public ColumnarSource {
 
   TablePtr read_units(std::size_t f, const ColumnarFile& file, const Selection& selection) const override {
     return parquet_row_groups(file, metadata_[f],
-                              {selection.units, selection.fields, dictionary_leaves_, selection.is_one_unit},
+                              {selection.units, selection.fields, dictionary_leaves_, selection.is_one_file},
                               selection.threads);
   }
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "datasets/columnar/snappy.hpp"
+#include "datasets/columnar/decode/snappy.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

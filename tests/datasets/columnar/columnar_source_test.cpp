@@ -156,6 +156,24 @@ TEST(DictionariesOfFiles, StayIndicesWhereAllValuesAre) {
                       take(table.column(3), rows)}));
 }
 
+TEST(DictionariesOfFiles, StayIndicesWhereTheWriterHadADictionary) {
+  const TemporaryFolder folder;
+  const auto table = arrow_sample(10'000);
+  const auto out = arrow::io::FileOutputStream::Open((folder / "t.parquet").string()).ValueOrDie();
+  const auto stored = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  require(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, 1'500,
+                                     parquet::default_writer_properties(), stored));
+  require(out->Close());
+  const auto source = open_source({folder / "t.parquet"});
+  ASSERT_NE(source, nullptr);
+  ASSERT_EQ(source->units().size(), 7);
+  const Table whole = read({folder / "t.parquet"});
+  const Table found = source->read(all_units(*source), all_columns(*source)).table;
+  EXPECT_EQ(layout_of(found, "word"), Layout::dictionary);
+  EXPECT_EQ(found.column("word").data().index_type, Type::int8);
+  expect_same_rows(*source, whole);
+}
+
 /// The answer over the files and over the same rows in memory.
 void expect_same_answer(const std::vector<std::filesystem::path>& files, const Table& whole, const Query& query) {
   const Engine engine;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/columnar/snappy.hpp"
+#include "datasets/columnar/decode/snappy.hpp"
 
 namespace skyrank::datasets {
 namespace {

@@ -1,4 +1,4 @@
-#include "datasets/columnar/flat_column.hpp"
+#include "datasets/columnar/decode/flat_column.hpp"
 
 #include <arrow/array.h>
 #include <arrow/array/builder_binary.h>

@@ -1,4 +1,4 @@
-#include "datasets/columnar/snappy.hpp"
+#include "datasets/columnar/decode/snappy.hpp"
 
 #include <algorithm>
 #include <array>

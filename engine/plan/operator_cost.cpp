@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/plan/estimate.hpp"
+#include "planner/cost/common.hpp"
 #include "planner/cost/cuda_common.hpp"
 
 namespace skyrank::exec {
@@ -55,6 +56,15 @@ double seconds_with_operands(const Ir& ir, const Operation& operation) {
   return seconds;
 }
 
+/// Seconds for a value of one of so many columns, of rows that are listed among others.
+double listed_load(double columns, double rows, double among) {
+  constexpr double kValueBytes = 8;
+  constexpr double kLineValues = 8;
+  const double lines = std::min(1.0, among / (kLineValues * std::max(rows, 1.0)));
+  const double far = planner::cost::beyond(columns * among * kValueBytes, planner::cost::kSharedCache);
+  return unit_cost::kListedLoad + lines * far * unit_cost::kFarLoad;
+}
+
 }  // namespace
 
 double evaluation_seconds(const Ir& ir) { return seconds_with_operands(ir, ir.root()); }
@@ -65,10 +75,11 @@ double count_operations(const Ir& ir) {
 }
 
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
-                       bool listed, int threads) {
+                       double among, int threads) {
+  const double load = among > 0 ? listed_load(static_cast<double>(expressions.size()), rows, among) : 0;
   double row = 0;
   for (const query::BoundExpression* expression : expressions) {
-    row += unit_cost::kKey + evaluation_seconds(lower(*expression->root)) + (listed ? unit_cost::kListedLoad : 0);
+    row += unit_cost::kKey + evaluation_seconds(lower(*expression->root)) + load;
   }
   return {start_and(rows * row, threads), rows * bytes};
 }

@@ -30,6 +30,7 @@ inline constexpr double kNode = 0.5e-9;       // an operation of a condition or 
 inline constexpr double kText = 8e-9;         // one on strings
 inline constexpr double kFunction = 8e-9;     // a logarithm or an exponential
 inline constexpr double kListedLoad = 2e-9;   // a value of a row that does not lie next to the one before
+inline constexpr double kFarLoad = 7e-9;      // more, where that lies beyond the cache, and no other one beside it
 inline constexpr double kListRow = 2e-9;      // the id of a row that passed
 inline constexpr double kBlockRow = 1e-9;     // the mark of a row that says if it passes, in a fused ranking
 inline constexpr double kKey = 1e-9;          // a key out of a value
@@ -84,10 +85,10 @@ double count_operations(const Ir& ir);
 /// Returns the seconds of work that threads share, and of its start.
 inline double start_and(double work, int threads) { return unit_cost::kStart + work / std::max(threads, 1); }
 
-/// Returns the cost of one key for each expression and row; `bytes` is the size of a row's keys. If `listed`, the rows
-/// are a list of ids, whose values are read at random.
+/// Returns the cost of one key for each expression and row; `bytes` is the size of a row's keys. The rows are a list of
+/// ids `among` so many rows of the table, here and there; 0: they are all of them.
 OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
-                       bool listed, int threads);
+                       double among, int threads);
 
 /// Returns the cost of keys on a GPU that has the columns, `column_bytes` a row. `rows` are a `share` of the table's.
 OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,

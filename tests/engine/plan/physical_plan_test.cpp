@@ -9,7 +9,9 @@
 
 #include <skyrank/engine.hpp>
 
+#include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/forced_path.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
@@ -258,6 +260,17 @@ TEST(PhysicalPlan, NumbersGroupsByHashWhereSampledValuesAreFarApart) {
   EXPECT_GT(floats.operators.group->estimate.ms, close.operators.group->estimate.ms);
   const PhysicalPlan partitions = planned(from().rank_by({high("b")}).partition_by({"a"}).limit(3));
   EXPECT_EQ(partitions.numbering == Numbering::by_hashing, partitions.sample.groups.has_value());
+}
+
+TEST(KeysCost, IsHigherForRowsThatLieFarApart) {
+  const auto plan = planned(skyline());
+  const auto expressions = preference_expressions(plan);
+  constexpr double kRows = 1e5;
+  const auto seconds = [&](double among) { return keys_cost(expressions, 12, kRows, among, 1).seconds; };
+  EXPECT_GT(seconds(kRows), 1.2 * seconds(0));
+  EXPECT_LT(seconds(4 * kRows), 1.1 * seconds(kRows));  // all of it is in the cache
+  EXPECT_GT(seconds(100 * kRows), 2 * seconds(kRows));
+  EXPECT_LT(seconds(1e6 * kRows), 1.5 * seconds(100 * kRows));
 }
 
 TEST(TableSample, TellsAConditionThatGoesWithTheRanking) {

@@ -21,6 +21,9 @@ class GrowingFile {
   /// Waits until there are bytes, and adds up to `max_bytes` of them to a text. Returns false at the end.
   bool read(std::string& text, std::size_t max_bytes);
 
+  /// Returns false for a pipe or a device.
+  bool is_regular() const { return is_regular_; }
+
   /// Name of the file in messages.
   const std::string& name() const { return name_; }
 

@@ -28,6 +28,7 @@ RowStream::RowStream(const std::filesystem::path& file, const Table& schema, Str
   }
   auto bytes = std::make_unique<GrowingFile>(file, options_.follow, reading.stop);
   name_ = bytes->name();
+  if (!bytes->is_regular()) options_.skip_rows = 0;
   switch (reading.format.value_or(Format::parquet)) {
     case Format::tsv: reading.delimiter = reading.delimiter.value_or('\t'); [[fallthrough]];
     case Format::csv: reader_ = csv_reader(std::move(bytes), reading); break;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -15,16 +16,31 @@
 namespace skyrank::tools {
 namespace {
 
-/// Returns the rows of an answer as objects of JSON, by their ids.
-std::map<RowId, std::string> rows_of(const Result& answer) {
+std::string row_of(const Result& answer, std::size_t at) {
+  const auto row = static_cast<std::int64_t>(at);
+  std::string text = datasets::jsonl_rows(answer.table, row, row + 1);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// Returns rows of an answer as objects of JSON, by their ids: those of ascending ids, or all.
+std::map<RowId, std::string> rows_of(const Result& answer, const std::vector<RowId>* ids) {
   std::map<RowId, std::string> rows;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i);
-    std::string text = datasets::jsonl_rows(answer.table, row, row + 1);
-    if (text.ends_with('\n')) text.pop_back();
-    rows.emplace(answer.rows[i], std::move(text));
+    if (ids != nullptr && !std::ranges::binary_search(*ids, answer.rows[i])) continue;
+    rows.emplace(answer.rows[i], row_of(answer, i));
   }
   return rows;
+}
+
+/// Returns true if a row that stays in the answer of rows that only come and go may have other values: of groups,
+/// levels and functions of other rows.
+bool may_change_values(const Query& query) {
+  if (!query.group_by().empty() || query.levels() || query.at_least() || query.skyband()) return true;
+  return std::ranges::any_of(query.select(), [](const SelectItem& item) {
+    const std::string text = item.expression.text();
+    return text.find('(') != std::string::npos || text == "level";
+  });
 }
 
 std::string with_values(RowId id, const std::string& values) {
@@ -33,24 +49,28 @@ std::string with_values(RowId id, const std::string& values) {
 
 }  // namespace
 
+ChangesAsJson::ChangesAsJson(Console& console, const Query& query)
+    : console_(console), has_changing_values_(may_change_values(query)) {}
+
 void ChangesAsJson::begin(const StandingQuery& standing) {
   shown_ = standing.answer();
-  rows_ = rows_of(*shown_);
+  if (has_changing_values_) rows_ = rows_of(*shown_, nullptr);
 }
 
 void ChangesAsJson::write(const StandingQuery& standing, const Changes& changes) {
+  if (!has_changing_values_ && changes == Changes()) return;
   std::shared_ptr<const Result> answer = standing.answer();
   if (answer == shown_) return;
-  std::map<RowId, std::string> rows = rows_of(*answer);
+  std::map<RowId, std::string> rows = rows_of(*answer, has_changing_values_ ? nullptr : &changes.entered);
   std::vector<std::string> entered;
   for (const RowId id : changes.entered) entered.push_back(with_values(id, rows.at(id)));
   std::vector<std::string> changed;
-  for (const auto& [id, values] : rows) {
-    const auto before = rows_.find(id);
-    if (before != rows_.end() && before->second != values) changed.push_back(with_values(id, values));
+  for (const auto& [id, values] : rows_) {
+    const auto now = rows.find(id);
+    if (now != rows.end() && now->second != values) changed.push_back(with_values(id, now->second));
   }
   shown_ = std::move(answer);
-  rows_ = std::move(rows);
+  if (has_changing_values_) rows_ = std::move(rows);
   if (entered.empty() && changed.empty() && changes.left.empty()) return;
   std::string line = fmt::format(R"({{"next_id":{},"entered":[{}])", standing.next_id(), fmt::join(entered, ","));
   if (!changed.empty()) line += fmt::format(R"(,"changed":[{}])", fmt::join(changed, ","));

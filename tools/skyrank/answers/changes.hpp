@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <skyrank/query.hpp>
 #include <skyrank/standing.hpp>
@@ -24,15 +26,16 @@ class ChangesWriter {
 /// entered with their ids and values, those that stay with other values, and the ids of those that left.
 class ChangesAsJson final : public ChangesWriter {
  public:
-  explicit ChangesAsJson(Console& console) : console_(console) {}
+  ChangesAsJson(Console& console, const Query& query);
 
   void begin(const StandingQuery& standing) override;
   void write(const StandingQuery& standing, const Changes& changes) override;
 
  private:
   Console& console_;
+  bool has_changing_values_;  // rows that stay may get other values
   std::shared_ptr<const Result> shown_;
-  std::map<RowId, std::string> rows_;  // of the answer
+  std::map<RowId, std::string> rows_;  // of the answer, where values change
 };
 
 /// Prints the answer as a table after each call; on a terminal in the place of the one before.

@@ -120,11 +120,6 @@ datasets::StreamOptions stream_options(const TableSpec& table, const WatchArgume
   return options;
 }
 
-bool is_regular_file(const std::string& name) {
-  std::error_code ignored;
-  return name != "-" && std::filesystem::is_regular_file(name, ignored);
-}
-
 /// The state that outlives the run. What is saved has been shown: a change that could not be written comes again.
 class SavedState {
  public:
@@ -163,7 +158,7 @@ std::unique_ptr<ChangesWriter> writer_of(const WatchArguments& arguments, const 
   }
   const bool is_table = arguments.show.empty() ? console.output_is_terminal() : arguments.show == "table";
   if (is_table) return std::make_unique<ChangesAsTable>(console, query.name());
-  return std::make_unique<ChangesAsJson>(console);
+  return std::make_unique<ChangesAsJson>(console, query);
 }
 
 /// Takes rows until there are no more, or a signal comes.
@@ -213,7 +208,7 @@ int watch(const WatchArguments& arguments, Console& console, Signals& signals) {
       resumes ? StandingQuery::load(engine, arguments.state, query, schema, options, {.stop = signals.stop_token()})
               : StandingQuery(engine, query, schema, options);
   datasets::StreamOptions reading = stream_options(batch.table(query.from()), arguments, signals);
-  if (resumes && is_regular_file(arguments.from)) reading.skip_rows = standing.next_id();
+  if (resumes && arguments.from != "-") reading.skip_rows = standing.next_id();
   datasets::RowStream rows(arguments.from, schema, std::move(reading));
   SavedState state(standing, arguments, resumes);
   state.save();  // also tells early that it cannot be

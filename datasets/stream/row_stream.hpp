@@ -23,7 +23,7 @@ namespace skyrank::datasets {
 struct StreamOptions {
   ReadOptions reading;
   bool follow = false;         ///< waits for more at the end of a regular file
-  std::int64_t skip_rows = 0;  ///< of a regular file, rows at its beginning to leave out; DataError where it has fewer
+  std::int64_t skip_rows = 0;  ///< rows to leave out at the beginning of a regular file; DataError for fewer
   std::int64_t max_rows = 0;   ///< most rows of a table; 0: as many as have come
 };
 

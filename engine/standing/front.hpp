@@ -67,6 +67,9 @@ class Front {
     std::shared_ptr<const FrontRows> rows_;
   };
 
+  /// Returns the rows of the skyline.
+  const FrontRows& rows() const { return *rows_; }
+
   /// Finds what changes when rows go, of which some are none of the front's, and others come. Throws
   /// kernels::OverLimit, and kernels::Cancelled where the query of the thread is stopped.
   Step plan(std::span<const RowId> removed, const FrontInput& input) const;

@@ -1,5 +1,6 @@
 #include "kernels/cuda/device/array.hpp"
 #include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/dominance_counts/dominance_counts.hpp"
 #include "kernels/cuda/expression/columns.hpp"
 #include "kernels/cuda/groups/aggregate.hpp"
 #include "kernels/cuda/groups/best_groups.hpp"
@@ -75,6 +76,18 @@ void hypervolume_contributions(const FrontRows& /*points*/, const double* /*refe
                                std::span<double> /*contributions*/, const Context& /*context*/,
                                unsigned /*max_steps*/) {
   throw Failure("hypervolume_contributions", find_devices().reason, __FILE__, __LINE__);
+}
+std::vector<std::int64_t> count_dominance(const CountProblem& /*problem*/, std::span<const std::int64_t> /*asking*/,
+                                          Counted /*counted*/, const Context& /*context*/) {
+  throw Failure("count_dominance", find_devices().reason, __FILE__, __LINE__);
+}
+std::vector<std::int64_t> count_dominance(const CountProblem& /*problem*/, Counted /*counted*/,
+                                          const Context& /*context*/) {
+  throw Failure("count_dominance", find_devices().reason, __FILE__, __LINE__);
+}
+std::vector<std::int64_t> find_skyband(const CountProblem& /*problem*/, std::int64_t /*enough*/,
+                                       const Context& /*context*/) {
+  throw Failure("find_skyband", find_devices().reason, __FILE__, __LINE__);
 }
 std::vector<double> least_distances(PointDistance /*distance*/, const FrontRows& /*points*/,
                                     const FrontRows& /*reference_set*/, const Context& /*context*/) {

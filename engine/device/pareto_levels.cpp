@@ -28,6 +28,7 @@ Vector<std::int32_t> ParetoLevels::at(const Vector<std::int64_t>& positions) con
   switch (kind_) {
     case Kind::first: return Vector<std::int32_t>(positions.size(), 1);
     case Kind::host: return taken(host_, positions);
+    case Kind::none:
     case Kind::device: break;
   }
   if (static_cast<std::int64_t>(positions.size()) >= n_ / 2) {
@@ -43,6 +44,7 @@ Vector<std::int32_t> ParetoLevels::all(std::int64_t n) const {
   switch (kind_) {
     case Kind::first: return Vector<std::int32_t>(static_cast<std::size_t>(n), 1);
     case Kind::host: return host_;
+    case Kind::none:
     case Kind::device: break;
   }
   return brought(device_.data(), static_cast<std::size_t>(n));

@@ -10,7 +10,8 @@ namespace skyrank::exec {
 
 using kernels::Vector;
 
-/// The Pareto level, from 1, of each row of a row set: on the host, on the device, or the same for all.
+/// The Pareto level, from 1, of each row of a row set: on the host, on the device, or the same for all. They are not
+/// found where a query keeps all rows and does not ask for levels.
 class ParetoLevels {
  public:
   ParetoLevels() = default;  ///< the first level for all
@@ -18,6 +19,15 @@ class ParetoLevels {
   /// `levels` are n of type int32.
   ParetoLevels(std::int64_t n, kernels::cuda::DeviceArray levels)
       : device_(std::move(levels)), n_(n), kind_(Kind::device) {}
+
+  static ParetoLevels not_found() {
+    ParetoLevels levels;
+    levels.kind_ = Kind::none;
+    return levels;
+  }
+
+  /// Returns true if there are levels; else `at` and `all` may not be called.
+  bool are_found() const { return kind_ != Kind::none; }
 
   /// The levels at some positions.
   Vector<std::int32_t> at(const Vector<std::int64_t>& positions) const;
@@ -29,7 +39,7 @@ class ParetoLevels {
   Vector<std::int32_t> all(std::int64_t n) const;
 
  private:
-  enum class Kind : std::uint8_t { first, host, device };
+  enum class Kind : std::uint8_t { none, first, host, device };
 
   Vector<std::int32_t> host_;
   kernels::cuda::DeviceArray device_;

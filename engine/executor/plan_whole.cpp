@@ -119,8 +119,8 @@ bool uses_gpu(PhysicalPlan plan) {
     return true;  // the driver is asked before the query is refused
   }
   const auto is_cuda = [](const Operator& op) { return op.path && op.path->device == kernels::Device::cuda; };
-  return plan.on_device || plan.device_groups || plan.device_partitions || plan.rows_on_device ||
-         std::ranges::any_of(plan.operators.skyline, is_cuda) ||
+  return plan.on_device || plan.counts_on_device || plan.device_groups || plan.device_partitions ||
+         plan.rows_on_device || std::ranges::any_of(plan.operators.skyline, is_cuda) ||
          (plan.operators.order && is_cuda(*plan.operators.order));
 }
 

@@ -44,6 +44,7 @@ struct PhysicalPlan {
   TableSample sample = {};                           ///< findings of a sample of the table
   RuleLog rules = RuleLog();
   Numbering numbering = Numbering::by_values;  ///< numbers groups or, without `group_by`, partitions
+  bool counts_on_device = false;               ///< the GPU counts dominance, for measures and a skyband
   bool device_groups = false;                  ///< the GPU groups and aggregates the rows that pass the condition
   bool device_partitions = false;              ///< the GPU partitions the rows that it ranks
   bool partition_top_k = false;  ///< the best of each partition are kept in one pass, where a run finds few partitions

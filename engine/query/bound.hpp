@@ -131,6 +131,13 @@ struct BoundQuery {
 
   /// Returns true if a measure is of all rows from which the preference chooses, so that none of them can be left out.
   bool measures_all_rows() const;
+  /// Returns true if rows that others dominate are kept, too.
+  bool keeps_dominated_rows() const { return skyband || at_least || levels.value_or(1) > 1; }
+  /// Returns true if a measure is of the values of the rows of a level, as `crowding` is.
+  bool measures_values() const;
+  /// Returns true if the Pareto levels of the rows are a part of the answer, or decide about one. A query that keeps
+  /// all rows has to ask for them, as they take longer than all else.
+  bool asks_for_levels() const;
   /// Returns true if the rows that others dominate count too, so that no part of the rows tells which are in the
   /// answer.
   bool counts_dominated_rows() const { return pick && pick->by == Pick::By::coverage; }

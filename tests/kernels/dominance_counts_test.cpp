@@ -73,6 +73,10 @@ void expect_counts(const std::vector<Values>& columns, std::size_t n, KeyWidth w
     wanted.wanted = some;
     const DominanceCounts few_dominators = counted(wanted, true, threads);
     const DominanceCounts few_dominated = counted(wanted, false, threads);
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = 0; i < n; i += 3) rows.push_back(static_cast<std::int64_t>(i));
+    const Vector<std::int64_t> listed = count_dominated_by(problem, rows, {}).counts;
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(listed[i], dominated[3 * i]);
     for (std::size_t i = 0; i < n; i += 3) {
       EXPECT_EQ(few_dominators.counts[i], dominators[i]);
       EXPECT_EQ(few_dominated.counts[i], dominated[i]);
@@ -136,6 +140,15 @@ void expect_some_counts(const std::vector<Values>& columns, std::size_t n, KeyWi
     of_some.wanted = wanted;
     const DominanceCounts some_dominators = counted(of_some, true, threads);
     const DominanceCounts some_dominated = counted(of_some, false, threads);
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = n; i-- > 0;) {
+      if (wanted[i] != 0) rows.push_back(static_cast<std::int64_t>(i));
+    }
+    tbb::task_arena arena(threads);
+    const DominanceCounts listed = arena.execute([&] { return count_dominated_by(problem, rows, {}); });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(listed.counts[i], dominated.counts[static_cast<std::size_t>(rows[i])]) << "row " << rows[i];
+    }
     for (std::size_t i = 0; i < n; ++i) {
       if (wanted[i] == 0) continue;
       ASSERT_EQ(some_dominators.counts[i], dominators.counts[i]) << "row " << i;
@@ -201,6 +214,32 @@ TEST(DominanceCounts, SkybandsOfManyRows) {
   }
 }
 
+/// Wanted rows of many tiles, ranges of rows that end anywhere, keys far apart and keys at both ends of their range.
+TEST(DominanceCounts, OfFewOfManyRows) {
+  const std::size_t n = 70'001;
+  for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
+    std::vector<Values> columns = drawn_columns(n, 3, 0, 8);
+    for (std::size_t i = 0; i < n; ++i) {
+      columns[1][i] >>= i % 40;  // most are small
+      if (i % 5 == 0) columns[2][i] = ~std::uint64_t{0};
+      if (i % 7 == 0) columns[0][i] = 0;
+    }
+    const tests::SkylineCase test(n, columns, width);
+    const DominanceCountsProblem problem{.n = n, .keys = test.problem().keys};
+    const DominanceCounts all = count_dominated(problem, {});
+    for (const std::size_t step : {std::size_t{20}, std::size_t{700}, n}) {
+      std::vector<std::int64_t> rows;
+      for (std::size_t i = 0; i < n; i += step) rows.push_back(static_cast<std::int64_t>(i));
+      const DominanceCounts few = count_dominated_by(problem, rows, {});
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        ASSERT_EQ(few.counts[i], all.counts[static_cast<std::size_t>(rows[i])])
+            << "row " << rows[i] << ", step " << step;
+      }
+    }
+  }
+  EXPECT_TRUE(count_dominated_by({.n = 0, .keys = {}}, {}, {}).counts.empty());
+}
+
 TEST(DominanceCounts, CountsWork) {
   const tests::SkylineCase test(500, drawn_columns(500, 3, 0, 5), KeyWidth::bytes4);
   const DominanceCountsProblem problem{.n = 500, .keys = test.problem().keys};
@@ -223,6 +262,8 @@ TEST(DominanceCounts, StopsWhenAsked) {
     const Context context{.count_work = false, .stop = stop.get_token()};
     EXPECT_THROW(count_dominators(problem, context), Cancelled);
     EXPECT_THROW(count_dominated(problem, context), Cancelled);
+    const std::vector<std::int64_t> row = {0};
+    EXPECT_THROW(count_dominated_by(problem, row, context), Cancelled);
   }
 }
 

@@ -23,6 +23,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/common/select/problem.hpp"
 #include "kernels/cpu/select/sample.hpp"
+#include "kernels/cpu/select/sort_by_value.hpp"
 #include "kernels/cpu/threads.hpp"
 
 // Tests selection in rows against a stable sort of what the elements stand for.
@@ -443,6 +444,36 @@ TEST(SelectRows, Stops) {
   problem.selected_values = &value;
   problem.selected_positions = &position;
   EXPECT_THROW(select_rows(problem, {}, context), Cancelled);
+}
+
+TEST(SortByValue, IsAStableSortOfRows) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const std::size_t n : {0, 1, 2, 1000, 140'000}) {
+    std::mt19937_64 random(n);
+    std::vector<double> values(n);
+    for (double& value : values) {
+      const std::uint64_t kind = random() % 20;
+      value = static_cast<double>(random() % 500) - 250;
+      if (kind == 0) value = -0.0;
+      if (kind == 1) value = 0.0;
+      if (kind == 2) value = random() % 2 == 0 ? kInfinity : -kInfinity;
+      if (kind == 3) value *= std::numeric_limits<double>::denorm_min();
+    }
+    std::vector<RowId> rows;
+    for (std::size_t row = 0; row < n; row += 1 + row % 2) rows.push_back(static_cast<RowId>(row));
+    std::vector<RowId> expected = rows;
+    std::ranges::stable_sort(expected, {}, [&](RowId row) { return values[static_cast<std::size_t>(row)]; });
+    std::ranges::shuffle(rows, random);
+    sort_by_value(rows, values, {});
+    EXPECT_EQ(rows, expected) << n;
+  }
+}
+
+TEST(SortByValue, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  std::vector<RowId> rows = {0};
+  EXPECT_THROW(sort_by_value(rows, std::vector<double>{1}, {.count_work = false, .stop = stop.get_token()}), Cancelled);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "kernels/cuda/topk/sampled_threshold/threshold_plan.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/cuda_common.hpp"
+#include "planner/cost/cuda_counts.hpp"
 #include "planner/cost/cuda_partitions.hpp"
 #include "planner/cost/models.hpp"
 #include "planner/facts/estimate.hpp"
@@ -165,6 +166,32 @@ TEST(CostModels, PartitionsAtOnceTakeWhatWasMeasured) {
   EXPECT_NEAR(milliseconds(4096, 65536, 32), 0.29, 0.05);
   EXPECT_NEAR(milliseconds(262144, 256, 100), 0.70, 0.3);
   EXPECT_NEAR(milliseconds(67108, 1000, 100), 0.31, 0.1);
+}
+
+TEST(CostModels, CountsGrowWithRowsAndWithThoseThatAsk) {
+  const auto seconds = [](double rows, double asking, double dims, double sent = 0) {
+    return seconds_of(cost::cuda_counts({.rows = rows, .asking = asking, .dims = dims, .sent = sent}));
+  };
+  EXPECT_LT(seconds(1e5, 500, 4), seconds(1e6, 500, 4));
+  EXPECT_LT(seconds(1e6, 500, 4), seconds(1e6, 5000, 4));
+  EXPECT_LT(seconds(1e6, 500, 4), seconds(1e6, 500, 8));
+  EXPECT_NEAR(seconds(1e6, 500, 4, 16e6) - seconds(1e6, 500, 4), 16e6 / 8e9, 1e-5);
+  // Ten times as many tiles take ten times as long, but for the start.
+  const double start = seconds(0, 0, 4);
+  EXPECT_NEAR((seconds(1e6, 5120, 4) - start) / (seconds(1e6, 512, 4) - start), 10, 2);
+  // No more than some seconds for all pairs of a million rows.
+  EXPECT_LT(seconds(1e6, 1e6, 4), 1);
+}
+
+TEST(CostModels, SkybandsCountAFewTimesTheirRows) {
+  const auto seconds = [](double rows, double kept) {
+    return seconds_of(cost::cuda_skyband({.rows = rows, .asking = kept, .dims = 4}));
+  };
+  EXPECT_LT(seconds(1e5, 1000), seconds(1e6, 1000));
+  EXPECT_LT(seconds(1e6, 1000), seconds(1e6, 10'000));
+  EXPECT_LT(seconds(1e6, 2000), 1e-3);
+  // Of most rows nothing is left out, and all count each other.
+  EXPECT_GT(seconds(1e6, 1e6), seconds_of(cost::cuda_counts({.rows = 1e6, .asking = 1e6, .dims = 4})));
 }
 
 /// Returns the statistics of a scan of columns that ranks by some of them; the others belong to a filter.

@@ -65,7 +65,25 @@ TEST(Skyband, RowsThatFewerThanKDominate) {
   expect_levels(Query(query).skyband(3), stairs(), {{0, 1}, {1, 1}, {2, 2}, {3, 2}});
   expect_levels(Query(query).skyband(4), stairs(), {{0, 1}, {1, 1}, {2, 2}, {3, 2}});
   expect_levels(Query(query).skyband(5), stairs(), {{0, 1}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 3}});
-  expect_levels(Query(query).skyband(kAllRows), stairs(), {{0, 1}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 3}});
+  expect_levels(Query(query).skyband(kAllRows).select({"level"}), stairs(),
+                {{0, 1}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 3}});
+}
+
+TEST(Skyband, OfAllRowsHasLevelsWhereTheQueryAsksForThem) {
+  const Query all = skyline_of(low_both()).skyband(kAllRows);
+  const std::vector<std::int32_t> levels = {1, 1, 2, 2, 3, 3};
+  for (const Query& silent :
+       {all, Query(all).select({"dominates()", "dominated_by()"}), Query(all).rank_by({high("dominates()")}),
+        Query(all).pick(Pick{2, Pick::By::distance, {}})}) {
+    for (const Path& path : paths(silent, stairs())) EXPECT_TRUE(run(silent, stairs(), path).levels.empty());
+  }
+  for (const Query& asks :
+       {Query(all).select({"level"}), Query(all).select({"level()"}), Query(all).select({"crowding()"}),
+        Query(all).select({"compromise()"}), Query(all).select({"contribution(5, 5)"})}) {
+    for (const Path& path : paths(asks, stairs())) EXPECT_EQ(run(asks, stairs(), path).levels, levels);
+  }
+  const Query ranked = Query(all).rank_by({high("level()"), low("a")}).limit(1);
+  EXPECT_EQ(Engine().run(ranked, stairs()).levels, (std::vector<std::int32_t>{3}));
 }
 
 TEST(Skyband, OfOneTermKeepsTheBestValues) {

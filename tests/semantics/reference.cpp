@@ -292,6 +292,16 @@ std::vector<Expression> measures_of(const Query& query) {
   return found;
 }
 
+/// Returns true if the answer tells levels: those of all rows only where the query asks for them.
+bool tells_levels(const Query& query) {
+  const auto measures_level = [](const Expression& measure) {
+    return measure.column_name() != "dominates()" && measure.column_name() != "dominated_by()";
+  };
+  const auto is_level = [](const SelectItem& item) { return item.expression.text() == "level"; };
+  return query.prefer() && (query.skyband() != kAllRows || std::ranges::any_of(measures_of(query), measures_level) ||
+                            std::ranges::any_of(query.select(), is_level));
+}
+
 bool excluded(const Query& query, const Values& evaluate, RowId row) {
   std::vector<Expression> expressions;
   if (query.prefer()) add_expressions(*query.prefer(), expressions);
@@ -906,7 +916,7 @@ Answer answer_candidates(const Query& query, const Values& evaluate, std::vector
                      [&](const Candidate& a, const Candidate& b) { return rank(query, evaluate, a.id, b.id) < 0; });
     for (const Candidate& row : window(query, evaluate, std::move(kept))) {
       result.rows.push_back(row.id);
-      if (query.prefer()) result.levels.push_back(row.level);
+      if (tells_levels(query)) result.levels.push_back(row.level);
     }
   }
   result.cells = selected(query, evaluate, result, first_rows);

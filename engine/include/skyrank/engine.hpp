@@ -83,11 +83,13 @@ struct Timing {
 struct Result {
   Table table;              ///< the selected columns, in the answer's order
   std::vector<RowId> rows;  ///< per answer row: its 0-based position in the input (a group's first row under group_by)
-  std::vector<std::int32_t> levels;  ///< per answer row: its Pareto level from 1; empty without `prefer`
-  Timing timing;                     ///< milliseconds of each stage
-  Work work;                         ///< zeros unless RunOptions::count_work was set
-  Transferred transferred;           ///< zeros where no GPU was used
-  PlanNode plan;                     ///< the plan as it ran
+  /// Per answer row: its Pareto level from 1. Empty without `prefer`, and where `skyband: all` keeps all rows unless
+  /// the query asks for levels, by `level()` or another function of a row's level.
+  std::vector<std::int32_t> levels;
+  Timing timing;            ///< milliseconds of each stage
+  Work work;                ///< zeros unless RunOptions::count_work was set
+  Transferred transferred;  ///< zeros where no GPU was used
+  PlanNode plan;            ///< the plan as it ran
 };
 
 /// The time at which the columns of a pinned table are copied to the GPU.

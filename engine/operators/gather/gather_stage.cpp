@@ -30,10 +30,11 @@ std::vector<T> copy_for_caller(std::span<const T> values) {
   return in_large_pages(values);
 }
 
-/// Returns the levels of the rows at `positions`, or of all candidates; empty without a preference.
+/// Returns the levels of the rows at `positions`, or of all candidates; empty without a preference, and where they were
+/// not found.
 std::vector<std::int32_t> levels_of(const Execution& execution, const Candidates& candidates,
                                     const std::optional<Vector<std::int64_t>>& positions) {
-  if (!execution.plan.preference) return {};
+  if (!execution.plan.preference || !candidates.levels.are_found()) return {};
   const auto n = positions ? positions->size() : static_cast<std::size_t>(candidates.rows.size());
   if (candidates.levels.are_first()) {
     QueryMemory::hold(n * sizeof(std::int32_t));

@@ -13,7 +13,7 @@
 #include "engine/operators/skyline/levels_at_once.hpp"
 #include "engine/query/bind/binding.hpp"
 #include "kernels/cpu/indicators/indicators.hpp"
-#include "kernels/cpu/parallel_sort.hpp"
+#include "kernels/cpu/select/sort_by_value.hpp"
 
 // Crowding distance: Deb et al., IEEE TEVC 6(2), 2002. Hypervolume contribution: Fonseca et al., CEC 2006. Compromise:
 // the weighted Chebyshev distance to the ideal point, which is Wierzbicki's achievement function with that point as its
@@ -180,7 +180,7 @@ void MeasuredLevels::find_crowding(Rows level, Values& out) const {
   for (const RowId row : level) out[row] = 0;
   for (const Values& values : values_) {
     const auto value = [&](RowId row) { return values[row]; };
-    kernels::parallel_sort(level.begin(), level.end(), by_value(value), context_.kernel_context);
+    kernels::sort_by_value(level, values, context_.kernel_context);
     add_crowding(level, value, out.data());
   }
 }

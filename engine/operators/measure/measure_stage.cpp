@@ -15,7 +15,8 @@ Candidates measure(Execution& execution, const SourceTable& source, const Chosen
   Report report;
   report.rows = candidates.rows.size();
   candidates.measures = timed(execution, execution.timing.compute_ms, *op, [&] {
-    Measurer measurer(execution.query(), source.table, from, candidates, execution.context);
+    Measurer measurer(execution.query(), source.table, from, candidates, execution.plan.counts_on_device,
+                      execution.context);
     std::vector<Column> columns;
     for (const query::BoundMeasure& one : execution.query().measures) columns.push_back(measurer.column(one));
     report.work = measurer.work();

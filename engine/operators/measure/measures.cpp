@@ -34,25 +34,34 @@ Column Measurer::levels() const {
 
 // Rows that dominate a kept one are kept too: they are on higher levels, and less is above them.
 Vector<std::int64_t> Measurer::numbers_of_dominators() {
-  const Segments& segments = candidates_.segments;
-  const auto n = static_cast<std::int64_t>(from_.places.size());
-  Vector<std::int64_t> places(from_.places.size());
-  for (std::int64_t i = 0; i < n; ++i) places[i] = from_.places[segments.at(i)];
-  const Vector<std::int64_t> counts = count_in_segments(take(from_.keys, places), segments.bounds,
-                                                        kernels::count_dominators, {kAllRows, false}, context_, work_);
   Vector<std::int64_t> numbers(from_.places.size());
-  for (std::int64_t i = 0; i < n; ++i) numbers[segments.at(i)] = counts[i];
+  if (!query_.keeps_dominated_rows()) return numbers;
+  const AskingRows kept = rows_by_segment();
+  const Vector<std::int64_t> counts =
+      count_dominators(take(from_.keys, kept.rows), kept.bounds, {false, on_device_}, context_, work_);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    numbers[candidates_.segments.at(static_cast<std::int64_t>(i))] = counts[i];
   return numbers;
 }
 
 Vector<std::int64_t> Measurer::numbers_of_dominated() {
-  Vector<std::uint8_t> wanted(static_cast<std::size_t>(from_.keys.n));
-  for (const std::int64_t place : from_.places) wanted[place] = 1;
-  const Vector<std::int64_t> counts = count_in_segments(from_.keys, from_.segments.bounds, kernels::count_dominated,
-                                                        {kAllRows, query_.distinct}, context_, work_, wanted);
+  const Vector<std::int64_t> counts = count_dominated(from_.keys, from_.segments.bounds, rows_by_segment(),
+                                                      {query_.distinct, on_device_}, context_, work_);
   Vector<std::int64_t> numbers(from_.places.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = counts[from_.places[i]];
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    numbers[candidates_.segments.at(static_cast<std::int64_t>(i))] = counts[i];
   return numbers;
+}
+
+/// The kept rows as places among the keys.
+AskingRows Measurer::rows_by_segment() const {
+  const Segments& segments = candidates_.segments;
+  if (segments.order.empty()) return {from_.places, segments.bounds};
+  AskingRows rows{Vector<std::int64_t>(from_.places.size()), segments.bounds};
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    rows.rows[i] = from_.places[segments.at(static_cast<std::int64_t>(i))];
+  }
+  return rows;
 }
 
 }  // namespace skyrank::exec

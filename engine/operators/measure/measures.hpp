@@ -7,6 +7,7 @@
 
 #include "engine/operators/candidates.hpp"
 #include "engine/operators/measure/levels_measured.hpp"
+#include "engine/operators/skyline/skyband.hpp"
 #include "engine/operators/skyline/skyline_stage.hpp"
 
 // Measures of the rows that a preference keeps, by the rows of their partition from which it chose.
@@ -15,10 +16,11 @@ namespace skyrank::exec {
 /// Makes the measures of candidates, each of which is a column with a value for each candidate.
 class Measurer {
  public:
-  /// `from` has the places of the candidates among the keys. All must outlive the measurer.
+  /// `from` has the places of the candidates among the keys. The GPU counts rows if `on_device`. All references must
+  /// outlive the measurer.
   Measurer(const query::BoundQuery& query, const Table& table, const ChosenFrom& from, const Candidates& candidates,
-           const ExecutionContext& context)
-      : query_(query), table_(table), from_(from), candidates_(candidates), context_(context) {}
+           bool on_device, const ExecutionContext& context)
+      : query_(query), table_(table), from_(from), candidates_(candidates), on_device_(on_device), context_(context) {}
 
   Column column(const query::BoundMeasure& measure);
 
@@ -28,11 +30,13 @@ class Measurer {
   Column levels() const;
   Vector<std::int64_t> numbers_of_dominators();
   Vector<std::int64_t> numbers_of_dominated();
+  AskingRows rows_by_segment() const;
 
   const query::BoundQuery& query_;
   const Table& table_;
   const ChosenFrom& from_;
   const Candidates& candidates_;
+  bool on_device_;
   const ExecutionContext& context_;
   std::optional<MeasuredLevels> levels_;  ///< once they are asked for
   kernels::Work work_;

@@ -114,7 +114,8 @@ Candidates flagged(const Candidates& all, const Vector<std::uint8_t>& flags) {
     }
     result.segments.bounds.push_back(result.segments.bounds.back() + size);
   }
-  if (!all.levels.are_first()) result.levels = ParetoLevels(all.levels.at(positions));
+  result.levels =
+      !all.levels.are_found() || all.levels.are_first() ? all.levels : ParetoLevels(all.levels.at(positions));
   for (const Column& measure : all.measures) result.measures.push_back(gather(measure, positions, measure.name()));
   result.rows = RowSet::listed(all.rows.is_all() ? std::move(positions) : all.rows.at(positions));
   return result;

@@ -101,7 +101,8 @@ std::vector<Keys> make_rank_keys(const std::vector<query::BoundRankTerm>& rankin
   std::vector<Keys> terms;
   for (const query::BoundRankTerm& term : ranking) {
     if (term.measure) {
-      terms.push_back(measure_keys(term, measures[*term.measure], rows.size()));
+      const Keys keys = measure_keys(term, measures[*term.measure], rows.size());
+      terms.push_back(device != nullptr ? to_device(keys, rows.size()) : keys);
       continue;
     }
     const auto make = [&] {

@@ -116,7 +116,7 @@ double seconds_of_levels(const PhysicalPlan& plan, double rows) {
 }
 
 /// Returns the cost of finding the rows of the query's skyband, of which a sample leaves a few times as many to count.
-OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept) {
+OperatorCost host_skyband_cost(const PhysicalPlan& plan, double all, double kept) {
   constexpr double kLeft = 8;
   if (plan.query.skyband == kAllRows) return {unit_cost::kStart, 0};
   const kernels::DominanceCountsProblem problem{
@@ -125,6 +125,16 @@ OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept) {
   OperatorCost cost = counting_cost(plan, std::min(all, kLeft * kept), kept, Counting::limited);
   cost.seconds += all * unit_cost::kCountJudged / std::max(plan.machine.threads, 1);
   return cost;
+}
+
+/// Returns the cost of finding them on the GPU.
+OperatorCost device_skyband_cost(const PhysicalPlan& plan, double all, double kept) {
+  return device_cost(plan, planner::cost::cuda_skyband(count_shape(plan, all, kept)));
+}
+
+/// Returns the seconds of the levels of a skyband's rows, where the query asks for them.
+double seconds_of_skyband_levels(const PhysicalPlan& plan, double kept) {
+  return plan.query.asks_for_levels() ? seconds_of_levels(plan, kept) : 0;
 }
 
 /// Lays out the skyband, which has no choice of algorithms.
@@ -137,13 +147,33 @@ planner::Cardinality lay_out_skyband(PhysicalPlan& plan, const planner::Cardinal
                     rows));
   op.device = kernels::Device::cpu;
   op.statistics = described_preference(plan.sample.preference, rows.expected);
-  OperatorCost cost = skyband_cost(plan, input.expected, rows.expected);
-  cost.seconds += seconds_of_levels(plan, rows.expected);
-  predict(op, cost);
+  predict(op, skyband_cost(plan, input.expected, rows.expected, kernels::Device::cpu));
   return rows;
 }
 
 }  // namespace
+
+OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept, kernels::Device device) {
+  OperatorCost cost =
+      device == kernels::Device::cuda ? device_skyband_cost(plan, all, kept) : host_skyband_cost(plan, all, kept);
+  cost.seconds += seconds_of_skyband_levels(plan, kept);
+  return cost;
+}
+
+planner::cost::CountShape count_shape(const PhysicalPlan& plan, double rows, double asking) {
+  const SkylineStep& step = plan.preference->steps.front();
+  const auto dims = static_cast<double>(step.keys.size());
+  const auto key_bytes = static_cast<double>(width_of(*plan.preference, step));
+  return {.rows = rows,
+          .asking = asking,
+          .dims = dims,
+          .key_bytes = key_bytes,
+          .sent = plan.on_device ? 0 : rows * dims * key_bytes};
+}
+
+OperatorCost device_cost(const PhysicalPlan& plan, const planner::cost::Cost& cost) {
+  return {planner::seconds_of(cost) + plan.machine.cuda_start, cost.bytes};
+}
 
 OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared, Counting counting) {
   const auto dims = static_cast<double>(plan.preference->steps.front().keys.size());

@@ -10,6 +10,7 @@
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/physical_plan.hpp"
 #include "planner/choose.hpp"
+#include "planner/cost/cuda_counts.hpp"
 
 namespace skyrank::exec {
 
@@ -22,6 +23,15 @@ enum class Counting : std::uint8_t { exact, limited };
 
 /// Returns the cost of counting, for so many rows, the rows of `compared` that dominate them, in each partition.
 OperatorCost counting_cost(const PhysicalPlan& plan, double rows, double compared, Counting counting);
+
+/// Returns the cost of finding the rows of the query's skyband, `kept` of `all`, on a device, and their levels.
+OperatorCost skyband_cost(const PhysicalPlan& plan, double all, double kept, kernels::Device device);
+
+/// Returns the shape of counting, for `asking` rows, which of `rows` they dominate, on the GPU.
+planner::cost::CountShape count_shape(const PhysicalPlan& plan, double rows, double asking);
+
+/// Returns the cost of work on the GPU, with what its start costs the query.
+OperatorCost device_cost(const PhysicalPlan& plan, const planner::cost::Cost& cost);
 
 /// Returns the width of the keys of a preference's term.
 kernels::KeyWidth width_of(const query::BoundPreference& term);

@@ -53,9 +53,13 @@ Candidates narrow(const Candidates& all, Kept kept, Vector<std::int64_t>* places
 }
 
 /// The same of rows on the device, in the order of the segments.
-Candidates narrow(const Candidates& all, DeviceKept kept) {
+Candidates narrow(const Candidates& all, DeviceKept kept, Vector<std::int64_t>* places) {
   const std::int64_t n = kept.bounds.back();
   kernels::cuda::DeviceArray ids = std::move(kept.rows);
+  if (places != nullptr) {
+    places->resize(static_cast<std::size_t>(n));
+    kernels::cuda::read_array(places->data(), ids.data(), places->size() * sizeof(std::int64_t));
+  }
   const auto look_up = [&](const RowId* list) {
     ids = kernels::cuda::expression::take_keys(
         {list, kernels::KeyWidth::bytes8}, static_cast<const std::int64_t*>(ids.data()), static_cast<std::size_t>(n));
@@ -127,13 +131,16 @@ Candidates keep_band(Execution& execution, const Candidates& all, const SkylineK
   const query::BoundQuery& query = execution.query();
   const Operator& op = execution.plan.operators.skyline.back();
   Report report;
+  const bool counts = *query.skyband != kAllRows;
+  const SkybandRule rule{*query.skyband, query.distinct, query.asks_for_levels(), execution.plan.counts_on_device};
   Candidates kept = timed(execution, execution.timing.compute_ms, op, [&] {
-    return narrow(all, keep_skyband(keys, all.segments.bounds, {*query.skyband, query.distinct}, context, report),
-                  places);
+    Candidates band = narrow(all, keep_skyband(keys, all.segments.bounds, rule, context, report), places);
+    if (!rule.with_levels) band.levels = ParetoLevels::not_found();
+    return band;
   });
   report.rows = kept.rows.size();
   book(execution, op, report);
-  if (query.skyband != kAllRows) execution.record.of(op).note = describe_counting(keys);
+  if (counts) execution.record.of(op).note = describe_counting(keys, rule.on_device);
   return kept;
 }
 
@@ -149,7 +156,7 @@ Candidates keep_levels(Execution& execution, const Candidates& all, const Skylin
     const LevelRule rule = level_rule(execution.query());
     if (keeps_rows_there(execution, keys, all.segments, solver)) {
       auto there = keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]);
-      if (there) return narrow(all, std::move(*there));
+      if (there) return narrow(all, std::move(*there), places);
       reports.assign(reports.size(), {});
     }
     Kept best = keep_best(keys, all.segments.bounds, rule, solver, reports);

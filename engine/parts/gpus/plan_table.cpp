@@ -159,7 +159,7 @@ class PartsPlanner {
  private:
   void divide() {
     if (device_ == DeviceChoice::cpu || table_.num_rows() < 2 || query_.counts_dominated_rows()) return;
-    if (query_.skyband || !query_.measures.empty()) return;  // counted by the CPU
+    if (query_.skyband || !query_.measures.empty()) return;  // counted by one device
     const bool several = engine_.gpus.size() > 1;
     const bool may_be_large = engine_.options.gpu_memory_bytes > 0 || rows_ * table_.num_columns() * 16 > kFitsAny;
     if (!several && !may_be_large) return;

@@ -163,6 +163,9 @@ BoundQuery selection(const QueryPlan& plan) {
   if (plan.late.empty()) return selected;
   selected.outputs = {{.name = "row", .kind = BoundOutput::Kind::row, .expression = {}}};
   std::ranges::copy_if(plan.query.outputs, std::back_inserter(selected.outputs), is_measure);
+  // Levels are those of the result, which has them where some output asks for them.
+  std::ranges::copy_if(plan.query.outputs, std::back_inserter(selected.outputs),
+                       [](const BoundOutput& output) { return output.kind == BoundOutput::Kind::level; });
   return selected;
 }
 

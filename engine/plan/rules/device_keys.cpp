@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/device_counts.hpp"
 #include "engine/plan/rules/device_groups.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
@@ -24,6 +26,12 @@ bool would_run_there(PhysicalPlan& plan, const Table& table) {
   if (may_partition_on_device(plan, table)) return pays_to_partition_on_device(plan, table);
   try {
     if (plan.operators.rank_keys && rank_path(plan).algorithm->device != kernels::Device::cuda) return false;
+    if (plan.preference && counts_dominance(plan.query)) {
+      PhysicalPlan there = plan;
+      there.on_device = true;
+      const bool pays = pays_to_count_on_device(there);
+      if (!pays || plan.query.skyband) return pays;
+    }
     double rows = plan.operators.skyline_keys ? plan.operators.skyline_keys->estimate.rows.expected : 0;
     for (std::size_t s = 0; s < plan.operators.skyline.size(); ++s) {
       if (step_path(plan, s, rows).algorithm->device != kernels::Device::cuda) return false;
@@ -54,13 +62,23 @@ std::vector<int> columns_read_there(const PhysicalPlan& plan, const Table& table
   return columns;
 }
 
+/// Returns why the host reads all keys, for skybands and measures; nothing where it does not.
+std::optional<std::string_view> why_host_reads_keys(const PhysicalPlan& plan) {
+  if (counts_dominance(plan.query)) {
+    if (!plan.rules.rules().has(Rule::device_counts)) return "skybands and measures of rows are counted by the CPU";
+    return why_host_counts(plan);
+  }
+  if (plan.query.skyband) return "all rows are kept";
+  return std::nullopt;
+}
+
 /// Filters and keys are of the device where all kernels have to run there, where columns that they read are nowhere
 /// else, or where all kernels would run there and read a table that is pinned or whose columns stay there for later
 /// queries.
 bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   if (!plan.machine.cuda || !plan.rules.rules().has(Rule::device_keys)) return false;
-  if (plan.query.skyband || !plan.query.measures.empty()) {
-    plan.rules.left_out(Rule::device_keys, "skybands and measures of rows are counted by the CPU");
+  if (const auto why = why_host_reads_keys(plan)) {
+    plan.rules.left_out(Rule::device_keys, std::string(*why));
     return false;
   }
   if (plan.constraints.device == kernels::Device::cuda) {

@@ -14,6 +14,7 @@ void keep_rows_on_device(PhysicalPlan& plan, const Table& /*table*/) {
   if (!query.limit && !more_levels) return leave_out("all rows of the skyline are the answer");
   if (plan.preference->steps.size() > 1) return leave_out("the preference has several steps");
   if (query.pick) return leave_out("rows are picked by the host");
+  if (query.skyband) return leave_out("the rows of a skyband are listed by the host");
   if (query.distinct) return leave_out("equal rows are dropped by the host");
   // Rows of several segments are not ascending there, and the first that fails would not be the one to name.
   const auto fails = [](const query::BoundRankTerm& term) { return !never_fails(term.expression); };

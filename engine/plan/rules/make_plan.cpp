@@ -15,6 +15,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/scan/scan_plan.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
+#include "engine/plan/rules/device_counts.hpp"
 #include "engine/plan/rules/device_groups.hpp"
 #include "engine/plan/rules/device_keys.hpp"
 #include "engine/plan/rules/device_rows.hpp"
@@ -44,7 +45,7 @@ std::vector<int> columns_the_host_groups(const PhysicalPlan& plan) {
 /// as it changes no plan; it runs once the plan says where keys are made.
 void copy_columns_to_host(PhysicalPlan& plan, const Table& table) {
   copy_all(columns_the_host_groups(plan), table);
-  if (!plan.on_device || plan.query.pick) copy_all(columns_of_keys(plan.query), table);
+  if (!plan.on_device || plan.query.pick || plan.query.measures_values()) copy_all(columns_of_keys(plan.query), table);
 }
 
 /// An operator lays itself out after the ones before it, which give `rows` rows. Returns the rows that it gives.
@@ -63,6 +64,7 @@ using Rewrite = void (*)(PhysicalPlan&, const Table&);
 /// a fused filter cannot come last.
 constexpr Rewrite kRewrites[] = {
     make_keys_on_device,      // device-keys
+    count_on_device,          // device-counts
     group_on_device,          // device-groups
     partition_on_device,      // device-partitions
     copy_columns_to_host,     // not a rule: what later rules and operators read on the host

@@ -44,7 +44,11 @@ class Result:
 
     @property
     def levels(self) -> numpy.ndarray[Any, Any] | None:
-        """The Pareto level of each row from 1: int32 of shape (len,), no copy. None without `prefer`."""
+        """The Pareto level of each row from 1: int32 of shape (len,), no copy.
+
+        None without `prefer`, and of all rows (`skyband("all")`) unless the query asks for levels, by `level()` or by
+        another function of a row's level.
+        """
         address, count = self._core.levels()
         return view(self._core, "int32", address, count) if count == len(self) else None
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -353,6 +354,19 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
 
 bool BoundQuery::measures_all_rows() const {
   return std::ranges::any_of(measures, [](const BoundMeasure& measure) { return measure.kind != MeasureKind::level; });
+}
+
+bool BoundQuery::measures_values() const {
+  return std::ranges::any_of(measures, [](const BoundMeasure& measure) {
+    return measure.kind == MeasureKind::crowding || measure.kind == MeasureKind::contribution ||
+           measure.kind == MeasureKind::compromise;
+  });
+}
+
+bool BoundQuery::asks_for_levels() const {
+  const auto is_level = [](const auto& it) { return it.kind == std::remove_cvref_t<decltype(it)>::Kind::level; };
+  return preference && (skyband != kAllRows || measures_values() || std::ranges::any_of(measures, is_level) ||
+                        std::ranges::any_of(outputs, is_level));
 }
 
 Schema schema_of(const Table& table) {

@@ -98,10 +98,25 @@ DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Co
 }
 
 DominanceCounts count_dominated(const DominanceCountsProblem& problem, const Context& context) {
-  if (dominance_counts::are_few(problem)) return dominance_counts::count_dominated_by_few(problem, context);
   DominanceCountsProblem all = problem;
   all.enough = std::numeric_limits<std::int64_t>::max();
   return count(all, Direction::dominated, context);
+}
+
+DominanceCounts count_dominated_by(const DominanceCountsProblem& problem, std::span<const std::int64_t> rows,
+                                   const Context& context) {
+  if (dominance_counts::are_few(problem, rows.size())) {
+    return dominance_counts::count_dominated_by_few(problem, rows, context);
+  }
+  Vector<std::uint8_t> wanted(problem.n);
+  for (const std::int64_t row : rows) wanted[static_cast<std::size_t>(row)] = 1;
+  DominanceCountsProblem some = problem;
+  some.wanted = wanted;
+  DominanceCounts found = count_dominated(some, context);
+  const Vector<std::int64_t> of_all = std::move(found.counts);
+  found.counts = Vector<std::int64_t>(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) found.counts[i] = of_all[static_cast<std::size_t>(rows[i])];
+  return found;
 }
 
 std::string_view dominance_counts_algorithm(std::size_t d) { return d <= kMaxSweptKeys ? "sweep" : "pairs"; }

@@ -38,6 +38,10 @@ DominanceCounts count_dominators(const DominanceCountsProblem& problem, const Co
 /// Counts the rows that each row dominates. `enough` does not apply.
 DominanceCounts count_dominated(const DominanceCountsProblem& problem, const Context& context);
 
+/// Counts the rows that each of `rows` dominates, in the order of these.
+DominanceCounts count_dominated_by(const DominanceCountsProblem& problem, std::span<const std::int64_t> rows,
+                                   const Context& context);
+
 /// Name of the algorithm for d keys.
 std::string_view dominance_counts_algorithm(std::size_t d);
 
@@ -67,15 +71,16 @@ void halves(const WeightedPoints& points, Direction direction, std::int64_t* cou
 /// Returns true if halves() is faster than pairs() for some wanted ones of the points.
 bool are_halved(std::size_t points, std::size_t wanted);
 
-inline constexpr std::size_t kFewTile = 1024;                   ///< wanted rows that the others meet at a time
-inline constexpr std::size_t kMaxFew = 6 * kFewTile;            ///< wanted rows for which the others are not sorted
+inline constexpr std::size_t kFewTile = 255;                    ///< wanted rows that the others meet at a time
+inline constexpr std::size_t kMaxFew = 64 * kFewTile;           ///< wanted rows for which the others are not sorted
 inline constexpr std::size_t kMinFewOf = std::size_t{1} << 14;  ///< rows of which they are the few
 
 /// Returns true if so few rows of many are wanted that the others need not be sorted.
-bool are_few(const DominanceCountsProblem& problem);
+bool are_few(const DominanceCountsProblem& problem, std::size_t wanted);
 
 /// Counts the rows that each wanted row dominates; equal rows do not count as one.
-DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, const Context& context);
+DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted,
+                                       const Context& context);
 
 /// Returns true if the problem has many rows, of which few may be left.
 bool may_prefilter(const DominanceCountsProblem& problem);

@@ -1,110 +1,294 @@
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "kernels/cpu/dominance_counts/dominance_counts.hpp"
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/scratch.hpp"
+#include "kernels/cpu/vector_targets.hpp"
 
-// Counts what a few of many rows dominate, without sorting the many: a tile of wanted rows is sorted by each key, and
-// has a set of bits for each place there: the wanted rows whose keys are not greater. A row finds its place by each
-// key, and the sets there have in common the wanted rows that dominate it or equal it. Sets are added up as numbers in
-// bits side by side (Harley and Seal; Muła, Kurz and Lemire, "Faster Population Counts Using AVX2 Instructions",
-// Computer Journal 61(1), 2018).
+// Counts what a few of many rows dominate, without sorting the many. The few are sorted by each key. A row finds its
+// rank among them by each key: how many have no greater key. A tile of them has, for each key, a set of bits for each
+// number of its rows that come first; the sets at a row's ranks have in common the rows of the tile that dominate it or
+// equal it. Sets are added up as numbers in bits side by side (Harley and Seal; Muła, Kurz and Lemire, "Faster
+// Population Counts Using AVX2 Instructions", Computer Journal 61(1), 2018).
 //
-// Cost: for each row and each tile, a search in each key, and some ten operations on a tile of bits.
+// Cost: for each row a search by each key, which begins where the leading bits of the key say, and for each row and
+// tile some ten operations on a tile of bits, and two for each key.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/dominance_counts/few.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef SKYRANK_FEW_TILES
+#define SKYRANK_FEW_TILES
 namespace skyrank::kernels::dominance_counts {
-namespace {
 
-constexpr std::size_t kWords = kFewTile / 64;
-constexpr std::size_t kRows = 8;                                   ///< rows that are taken at a time
-constexpr std::size_t kSums = 16;                                  ///< bits of the numbers in which sets are added up
-constexpr std::size_t kRange = (std::size_t{1} << kSums) - kRows;  ///< rows that these count
+inline constexpr std::size_t kWords = 4;
+static_assert(kFewTile < 64 * kWords && kFewTile < 256, "numbers of rows are bytes");
+inline constexpr std::size_t kSums = 16;  ///< bits of the numbers in which sets are added up
+inline constexpr std::size_t kStepPlanes = 4;
+inline constexpr std::size_t kStep = std::size_t{1} << kStepPlanes;  ///< rows whose sets are added up at a time
+inline constexpr std::size_t kChunk = 2048;                          ///< rows whose ranks are found at a time
+inline constexpr std::size_t kSets = (kFewTile + 1) * kWords;        ///< words of the sets of a tile by one key
 
-using Bits = std::array<std::uint64_t, kWords>;
-using Places = std::array<std::size_t, kRows>;
-
-/// Numbers of rows for each wanted one, bit by bit.
-class Sums {
- public:
-  /// Adds eight sets.
-  void add(const std::array<Bits, kRows>& sets) {
-    for (std::size_t w = 0; w < kWords; ++w) {
-      const auto a = carry(bits_[0][w], sets[0][w], sets[1][w]);
-      const auto b = carry(bits_[0][w], sets[2][w], sets[3][w]);
-      const auto c = carry(bits_[0][w], sets[4][w], sets[5][w]);
-      const auto d = carry(bits_[0][w], sets[6][w], sets[7][w]);
-      const auto ab = carry(bits_[1][w], a, b);
-      const auto cd = carry(bits_[1][w], c, d);
-      std::uint64_t carried = carry(bits_[2][w], ab, cd);
-      for (std::size_t i = 3; i < kSums; ++i) {
-        const std::uint64_t next = bits_[i][w] & carried;
-        bits_[i][w] ^= carried;
-        carried = next;
-      }
-    }
-  }
-
-  std::int64_t of(std::size_t row) const {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < kSums; ++i) sum += static_cast<std::int64_t>(bits_[i][row / 64] >> (row % 64) & 1) << i;
-    return sum;
-  }
-
- private:
-  /// Adds two bits to a sum of one, and returns what is carried.
-  static std::uint64_t carry(std::uint64_t& sum, std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t both = sum ^ a;
-    const std::uint64_t carried = (sum & a) | (both & b);
-    sum = both ^ b;
-    return carried;
-  }
-
-  std::array<Bits, kSums> bits_ = {};
+/// Tables of a tile of wanted rows, key by key.
+struct FewTile {
+  const std::uint8_t* places = nullptr;  ///< for each rank: how many rows of the tile are among as many first ones
+  std::size_t stride = 0;                ///< ranks of a key
+  const std::uint64_t* sets = nullptr;   ///< kSets words a key: for each place the rows of the tile before it
+  std::uint64_t* sums = nullptr;         ///< kSums numbers of kWords words
 };
 
-/// Up to kFewTile wanted rows.
-template <class Key>
-class Tile {
+}  // namespace skyrank::kernels::dominance_counts
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace skyrank::kernels::dominance_counts {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FewTag = hn::CappedTag<std::uint64_t, kWords>;
+using FewBits = hn::Vec<FewTag>;
+
+/// Adds two bits to a sum of one, and returns what is carried.
+HWY_INLINE FewBits carry(FewBits& sum, FewBits a, FewBits b) {
+  const FewBits differs = hn::Xor(sum, a);
+  const FewBits carried = hn::Or(hn::And(sum, a), hn::And(differs, b));
+  sum = hn::Xor(differs, b);
+  return carried;
+}
+
+/// Numbers of kStep rows less one, bit by bit.
+struct LowSums {
+  FewBits ones, twos, fours, eights;
+};
+
+/// The sets of the rows of a chunk in some words of a tile. Functions that add sets are inlined one into the other, so
+/// that the numbers stay in registers and few sets are alive at a time. kDims are the keys, or 0.
+template <std::size_t kDims>
+class SetsOfRows {
  public:
-  Tile(std::span<const KeyColumn> columns, std::span<const std::uint32_t> rows)
-      : columns_(columns), size_(rows.size()), rows_(rows.begin(), rows.end()) {
-    for (const KeyColumn& column : columns) add_key(column);
-    // Equal rows side by side, so that the first of them is found.
-    std::ranges::sort(rows_, [&](std::uint32_t a, std::uint32_t b) { return is_before(a, b); });
-  }
+  HWY_INLINE SetsOfRows(const FewTile& tile, std::size_t d, std::size_t word)
+      : places_(tile.places), stride_(tile.stride), sets_(tile.sets + word), dims_(kDims == 0 ? d : kDims) {}
 
-  /// Writes, for each of eight rows, the wanted ones that dominate it or equal it, by their places in the list. Returns
-  /// which rows may equal one.
-  std::array<bool, kRows> not_greater(std::size_t first, std::array<Bits, kRows>& sets) const {
-    std::array<bool, kRows> may_equal;
-    may_equal.fill(true);
-    for (std::size_t k = 0; k < columns_.size(); ++k) {
-      const Key* const keys = columns_[k].as<Key>() + first;
-      const Places places = places_of(k, keys);
-      for (std::size_t i = 0; i < kRows; ++i) {
-        may_equal[i] = may_equal[i] && places[i] > 0 && sorted_[k][places[i] - 1] == keys[i];
-        const Bits& set = sets_[k][places[i]];
-        for (std::size_t w = 0; w < kWords; ++w) sets[i][w] = k == 0 ? set[w] : sets[i][w] & set[w];
-      }
-    }
-    return may_equal;
+  /// Adds the sets of kStep rows, and returns what is carried.
+  HWY_INLINE FewBits add(LowSums& sums, const std::uint16_t* ranks) const {
+    const FewBits a = add_eight(sums, ranks);
+    return carry(sums.eights, a, add_eight(sums, ranks + kStep / 2));
   }
-
-  /// Returns the first place, among the rows in lexicographic order, of one that equals a row; size() if there is none.
-  std::size_t first_equal(std::uint32_t row) const {
-    const auto found = std::ranges::lower_bound(rows_, row, [&](auto a, auto b) { return is_before(a, b); });
-    return found == rows_.end() || is_before(row, *found) ? size_ : static_cast<std::size_t>(found - rows_.begin());
-  }
-
-  std::size_t size() const { return size_; }
 
  private:
-  bool is_before(std::uint32_t a, std::uint32_t b) const {
+  HWY_INLINE FewBits of(const std::uint16_t* ranks) const {
+    const FewTag tag;
+    FewBits common = hn::LoadU(tag, sets_ + std::size_t{places_[ranks[0]]} * kWords);
+    for (std::size_t k = 1; k < (kDims == 0 ? dims_ : kDims); ++k) {
+      const std::size_t place = places_[k * stride_ + ranks[k * kChunk]];
+      common = hn::And(common, hn::LoadU(tag, sets_ + k * kSets + place * kWords));
+    }
+    return common;
+  }
+  HWY_INLINE FewBits add_two(LowSums& sums, const std::uint16_t* ranks) const {
+    const FewBits a = of(ranks);
+    return carry(sums.ones, a, of(ranks + 1));
+  }
+  HWY_INLINE FewBits add_four(LowSums& sums, const std::uint16_t* ranks) const {
+    const FewBits a = add_two(sums, ranks);
+    return carry(sums.twos, a, add_two(sums, ranks + 2));
+  }
+  HWY_INLINE FewBits add_eight(LowSums& sums, const std::uint16_t* ranks) const {
+    const FewBits a = add_four(sums, ranks);
+    return carry(sums.fours, a, add_four(sums, ranks + 4));
+  }
+
+  const std::uint8_t* places_;
+  std::size_t stride_;
+  const std::uint64_t* sets_;
+  std::size_t dims_;
+};
+
+/// Adds the sets of `rows` rows, a multiple of kStep, to the numbers of some words of a tile.
+template <std::size_t kDims>
+void add_to_words(const FewTile& tile, std::size_t d, const std::uint16_t* ranks, std::size_t rows, std::size_t word) {
+  const FewTag tag;
+  std::uint64_t* const sums = tile.sums + word;
+  LowSums low{hn::LoadU(tag, sums), hn::LoadU(tag, sums + kWords), hn::LoadU(tag, sums + 2 * kWords),
+              hn::LoadU(tag, sums + 3 * kWords)};
+  const SetsOfRows<kDims> sets(tile, d, word);
+  for (std::size_t first = 0; first < rows; first += kStep) {
+    FewBits carried = sets.add(low, ranks + first);
+    for (std::size_t p = kStepPlanes; p < kSums && !hn::AllTrue(tag, hn::Eq(carried, hn::Zero(tag))); ++p) {
+      const FewBits sum = hn::LoadU(tag, sums + p * kWords);
+      hn::StoreU(hn::Xor(sum, carried), tag, sums + p * kWords);
+      carried = hn::And(sum, carried);
+    }
+  }
+  hn::StoreU(low.ones, tag, sums);
+  hn::StoreU(low.twos, tag, sums + kWords);
+  hn::StoreU(low.fours, tag, sums + 2 * kWords);
+  hn::StoreU(low.eights, tag, sums + 3 * kWords);
+}
+
+void add_rows_to_tile(const FewTile& tile, std::size_t d, const std::uint16_t* ranks, std::size_t rows) {
+  for (std::size_t word = 0; word < kWords; word += hn::Lanes(FewTag())) {
+    switch (d) {
+      case 3: add_to_words<3>(tile, d, ranks, rows, word); break;
+      case 4: add_to_words<4>(tile, d, ranks, rows, word); break;
+      case 5: add_to_words<5>(tile, d, ranks, rows, word); break;
+      case 6: add_to_words<6>(tile, d, ranks, rows, word); break;
+      default: add_to_words<0>(tile, d, ranks, rows, word);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace skyrank::kernels::dominance_counts
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace skyrank::kernels::dominance_counts {
+
+HWY_EXPORT(add_rows_to_tile);
+
+namespace {
+
+void add_rows(const FewTile& tile, std::size_t d, const std::uint16_t* ranks, std::size_t rows) {
+  HWY_DYNAMIC_DISPATCH(add_rows_to_tile)(tile, d, ranks, rows);
+}
+
+constexpr std::size_t kAtATime = 8;                   ///< rows that search side by side, as each waits for its loads
+constexpr std::size_t kRange = std::size_t{1} << 15;  ///< rows that one thread counts, at most 2^kSums - 1
+constexpr std::size_t kMaxPlaceBytes = std::size_t{32} << 20;
+
+/// The order of the wanted rows by one key.
+template <class Key>
+class OrderOfFew {
+ public:
+  OrderOfFew(const KeyColumn& column, std::span<const std::int64_t> rows) : order_(rows.size()) {
+    const Key* const keys = column.as<Key>();
+    std::iota(order_.begin(), order_.end(), std::uint16_t{0});
+    std::ranges::sort(order_, [&](auto a, auto b) { return keys[rows[a]] < keys[rows[b]]; });
+    for (const std::uint16_t i : order_) sorted_.push_back(keys[rows[i]]);
+    make_buckets();
+  }
+
+  const Vector<std::uint16_t>& order() const { return order_; }
+
+  /// Writes the ranks of kAtATime keys, and to `equal` if they are keys of wanted rows.
+  void find(const Key* keys, std::uint16_t* ranks, bool* equal) const {
+    const Key least = sorted_.front();
+    std::size_t places[kAtATime];
+    for (std::size_t i = 0; i < kAtATime; ++i) {
+      const Key above = keys[i] < least ? Key{0} : static_cast<Key>(keys[i] - least);
+      places[i] = starts_[std::min<std::size_t>(static_cast<std::size_t>(above >> shift_), starts_.size() - 1)];
+    }
+    for (std::size_t half = first_half_; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < kAtATime; ++i) places[i] += sorted_[places[i] + half - 1] <= keys[i] ? half : 0;
+    }
+    for (std::size_t i = 0; i < kAtATime; ++i) {
+      const std::size_t place = keys[i] < least ? 0 : std::min(places[i], order_.size());
+      ranks[i] = static_cast<std::uint16_t>(place);
+      equal[i] &= place > 0 && sorted_[place > 0 ? place - 1 : 0] == keys[i];
+    }
+  }
+
+ private:
+  /// Divides the range of the keys evenly, so that a search begins near its end.
+  void make_buckets() {
+    constexpr int kBucketsOfRow = 4;
+    const std::size_t n = sorted_.size();
+    const auto range = static_cast<Key>(sorted_.back() - sorted_.front());
+    const int bits = static_cast<int>(std::bit_width(n * kBucketsOfRow));
+    shift_ = std::max(0, static_cast<int>(std::bit_width(range)) - bits);
+    starts_.resize(static_cast<std::size_t>(range >> shift_) + 1);
+    std::size_t largest = 0;
+    for (std::size_t bucket = 0, place = 0; bucket < starts_.size(); ++bucket) {
+      starts_[bucket] = static_cast<std::uint16_t>(place);
+      const std::size_t first = place;
+      while (place < n &&
+             static_cast<std::size_t>(static_cast<Key>(sorted_[place] - sorted_.front()) >> shift_) == bucket)
+        ++place;
+      largest = std::max(largest, place - first);
+    }
+    first_half_ = std::bit_floor(largest);
+    sorted_.resize(n + 2 * first_half_, std::numeric_limits<Key>::max());
+  }
+
+  Vector<std::uint16_t> order_;   ///< wanted rows, by their numbers
+  Vector<Key> sorted_;            ///< behind the last one the greatest keys
+  Vector<std::uint16_t> starts_;  ///< for each bucket: how many keys are in those before it
+  int shift_ = 0;
+  std::size_t first_half_ = 1;  ///< greatest power of two up to the rows of a bucket
+};
+
+/// Tables of all tiles of wanted rows.
+template <class Key>
+class FewTiles {
+ public:
+  FewTiles(std::span<const KeyColumn> columns, std::span<const std::int64_t> rows)
+      : d_(columns.size()),
+        tiles_((rows.size() + kFewTile - 1) / kFewTile),
+        stride_(rows.size() + 1),
+        places_(tiles_ * d_ * stride_),
+        sets_(tiles_ * d_ * kSets) {
+    for (std::size_t k = 0; k < d_; ++k) add_tables(orders_.emplace_back(columns[k], rows).order(), k);
+  }
+
+  std::size_t count() const { return tiles_; }
+  const OrderOfFew<Key>& order(std::size_t k) const { return orders_[k]; }
+
+  FewTile tile(std::size_t t, std::uint64_t* sums) const {
+    return {places_.data() + t * d_ * stride_, stride_, sets_.data() + t * d_ * kSets, sums};
+  }
+
+ private:
+  void add_tables(const Vector<std::uint16_t>& order, std::size_t k) {
+    Vector<std::uint8_t> before(tiles_);
+    for (std::size_t rank = 0; rank < stride_; ++rank) {
+      for (std::size_t t = 0; t < tiles_; ++t) places_[(t * d_ + k) * stride_ + rank] = before[t];
+      if (rank + 1 == stride_) break;
+      const std::size_t t = order[rank] / kFewTile;
+      const std::size_t row = order[rank] % kFewTile;
+      std::uint64_t* const last = sets_.data() + (t * d_ + k) * kSets + before[t]++ * kWords;
+      std::copy_n(last, kWords, last + kWords);
+      last[kWords + row / 64] |= std::uint64_t{1} << (row % 64);
+    }
+  }
+
+  std::size_t d_;
+  std::size_t tiles_;
+  std::size_t stride_;
+  Vector<OrderOfFew<Key>> orders_;
+  Vector<std::uint8_t> places_;
+  Vector<std::uint64_t> sets_;
+};
+
+/// The wanted rows in lexicographic order, which finds those that equal a row.
+template <class Key>
+class EqualRows {
+ public:
+  EqualRows(std::span<const KeyColumn> columns, std::span<const std::int64_t> rows)
+      : columns_(columns), rows_(rows.begin(), rows.end()) {
+    std::ranges::sort(rows_, [&](auto a, auto b) { return is_before(a, b); });
+  }
+
+  /// Returns the place of the first that equals a row; that behind the last if there is none.
+  std::size_t first(std::int64_t row) const {
+    const auto found = std::ranges::lower_bound(rows_, row, [&](auto a, auto b) { return is_before(a, b); });
+    return found == rows_.end() || is_before(row, *found) ? rows_.size()
+                                                          : static_cast<std::size_t>(found - rows_.begin());
+  }
+
+ private:
+  bool is_before(std::int64_t a, std::int64_t b) const {
     for (const KeyColumn& column : columns_) {
       const Key x = column.as<Key>()[a];
       const Key y = column.as<Key>()[b];
@@ -113,102 +297,111 @@ class Tile {
     return false;
   }
 
-  void add_key(const KeyColumn& column) {
-    const Key* const keys = column.as<Key>();
-    std::array<std::size_t, kFewTile> order;
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(size_);
-    std::sort(order.begin(), end, [&](auto a, auto b) { return keys[rows_[a]] < keys[rows_[b]]; });
-    auto& sorted = sorted_.emplace_back();
-    sorted.fill(std::numeric_limits<Key>::max());
-    auto& sets = sets_.emplace_back(size_ + 1);
-    for (std::size_t i = 0; i < size_; ++i) {
-      sorted[i] = keys[rows_[order[i]]];
-      sets[i + 1] = sets[i];
-      sets[i + 1][order[i] / 64] |= std::uint64_t{1} << (order[i] % 64);
-    }
-  }
-
-  /// Returns the numbers of keys that are not greater; eight searches go side by side, as each waits for its loads.
-  Places places_of(std::size_t k, const Key* keys) const {
-    const Key* const sorted = sorted_[k].data();
-    Places places = {};
-    for (std::size_t half = kFewTile / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i < kRows; ++i) places[i] += sorted[places[i] + half - 1] <= keys[i] ? half : 0;
-    }
-    for (std::size_t i = 0; i < kRows; ++i) {
-      places[i] = std::min(places[i] + (sorted[places[i]] <= keys[i] ? 1 : 0), size_);
-    }
-    return places;
-  }
-
   std::span<const KeyColumn> columns_;
-  std::size_t size_;
-  Vector<std::uint32_t> rows_;
-  Vector<std::array<Key, kFewTile>> sorted_;  ///< by key; behind the last one the greatest keys
-  Vector<Vector<Bits>> sets_;                 ///< by key and by place
+  Vector<std::int64_t> rows_;
 };
 
-/// Adds, for each row of a tile, how many rows it dominates or equals, less those that it equals.
+/// Counts, for each wanted row, the rows that it dominates or equals, less those that it equals.
 template <class Key>
-void count_tile(const DominanceCountsProblem& problem, std::span<const std::uint32_t> wanted, std::int64_t* counts,
-                const Context& context) {
-  const Tile<Key> tile(problem.keys, wanted);
-  Vector<std::int64_t> equal(tile.size() + 1);  // by place in lexicographic order
-  std::mutex mutex;
-  parallel_for((problem.n + kRange - 1) / kRange, 1, [&](std::size_t first, std::size_t last) {
-    Vector<std::int64_t> equal_here(tile.size() + 1);
-    Vector<std::int64_t> counts_here(wanted.size());
-    for (std::size_t range = first; range < last; ++range) {
-      context.check();
-      Sums sums;
-      std::array<Bits, kRows> sets;
-      const std::size_t end = std::min(problem.n, (range + 1) * kRange);
-      for (std::size_t row = range * kRange; row < end; row += kRows) {
-        // The last rows are taken with some before them, which do not count again.
-        const std::size_t from = std::min(row, problem.n - kRows);
-        const auto may_equal = tile.not_greater(from, sets);
-        for (std::size_t i = 0; i < kRows; ++i) {
-          if (from + i < row) {
-            sets[i] = {};
-          } else if (may_equal[i]) {
-            ++equal_here[tile.first_equal(static_cast<std::uint32_t>(from + i))];
-          }
-        }
-        sums.add(sets);
+class FewCount {
+ public:
+  FewCount(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted, const Context& context)
+      : problem_(problem),
+        wanted_(wanted),
+        context_(context),
+        tiles_(problem.keys, wanted),
+        equal_rows_(problem.keys, wanted),
+        counts_(wanted.size()),
+        equal_(wanted.size() + 1) {}
+
+  Vector<std::int64_t> run() {
+    parallel_for((problem_.n + kRange - 1) / kRange, 1, [&](std::size_t first, std::size_t last) {
+      Vector<std::int64_t> equal(equal_.size());
+      Vector<std::int64_t> counts(counts_.size());
+      for (std::size_t range = first; range < last; ++range) {
+        context_.check();
+        count_range(range * kRange, std::min(problem_.n, (range + 1) * kRange), counts, equal);
       }
-      for (std::size_t i = 0; i < wanted.size(); ++i) counts_here[i] += sums.of(i);
+      const std::scoped_lock lock(mutex_);
+      for (std::size_t i = 0; i < equal.size(); ++i) equal_[i] += equal[i];
+      for (std::size_t i = 0; i < counts.size(); ++i) counts_[i] += counts[i];
+    });
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] -= equal_[equal_rows_.first(wanted_[i])];
+    return std::move(counts_);
+  }
+
+ private:
+  void count_range(std::size_t begin, std::size_t end, Vector<std::int64_t>& counts,
+                   Vector<std::int64_t>& equal) const {
+    const std::size_t d = problem_.keys.size();
+    Vector<std::uint64_t> sums(tiles_.count() * kSums * kWords);
+    Scratch<std::uint16_t> ranks(d * kChunk, 0);
+    for (std::size_t first = begin; first < end; first += kChunk) {
+      const std::size_t rows = std::min(kChunk, end - first);
+      find_ranks(first, rows, ranks.data(), equal);
+      const std::size_t whole_steps = (rows + kStep - 1) / kStep * kStep;
+      for (std::size_t t = 0; t < tiles_.count(); ++t) {
+        add_rows(tiles_.tile(t, sums.data() + t * kSums * kWords), d, ranks.data(), whole_steps);
+      }
     }
-    const std::scoped_lock lock(mutex);
-    for (std::size_t i = 0; i < equal.size(); ++i) equal[i] += equal_here[i];
-    for (std::size_t i = 0; i < wanted.size(); ++i) counts[i] += counts_here[i];
-  });
-  for (std::size_t i = 0; i < wanted.size(); ++i) counts[i] -= equal[tile.first_equal(wanted[i])];
-}
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const std::uint64_t* const of_tile = sums.data() + i / kFewTile * kSums * kWords + i % kFewTile / 64;
+      for (std::size_t p = 0; p < kSums; ++p) {
+        counts[i] += static_cast<std::int64_t>(of_tile[p * kWords] >> (i % kFewTile % 64) & 1) << p;
+      }
+    }
+  }
+
+  /// Writes the ranks of rows, key by key, and zeros behind those of the last; counts the rows that equal wanted ones.
+  void find_ranks(std::size_t first, std::size_t rows, std::uint16_t* ranks, Vector<std::int64_t>& equal) const {
+    for (std::size_t row = 0; row < rows; row += kAtATime) {
+      bool may_equal[kAtATime];
+      std::ranges::fill(may_equal, true);
+      const std::size_t here = std::min(kAtATime, rows - row);
+      for (std::size_t k = 0; k < problem_.keys.size(); ++k) {
+        const Key* keys = problem_.keys[k].template as<Key>() + first + row;
+        Key last[kAtATime] = {};
+        if (here < kAtATime) keys = std::copy_n(keys, here, last) - here;
+        tiles_.order(k).find(keys, ranks + k * kChunk + row, may_equal);
+        for (std::size_t i = here; i < kAtATime; ++i) ranks[k * kChunk + row + i] = 0;
+      }
+      for (std::size_t i = 0; i < here; ++i) {
+        if (may_equal[i]) ++equal[equal_rows_.first(static_cast<std::int64_t>(first + row + i))];
+      }
+    }
+    const std::size_t filled = (rows + kAtATime - 1) / kAtATime * kAtATime;
+    for (std::size_t k = 0; k < problem_.keys.size(); ++k) {
+      std::fill(ranks + k * kChunk + filled, ranks + k * kChunk + std::min(kChunk, filled + kStep), std::uint16_t{0});
+    }
+  }
+
+  const DominanceCountsProblem& problem_;
+  std::span<const std::int64_t> wanted_;
+  const Context& context_;
+  FewTiles<Key> tiles_;
+  EqualRows<Key> equal_rows_;
+  std::mutex mutex_;
+  Vector<std::int64_t> counts_;
+  Vector<std::int64_t> equal_;  ///< by place in lexicographic order
+};
 
 }  // namespace
 
-bool are_few(const DominanceCountsProblem& problem) {
-  if (problem.distinct || problem.wanted.empty() || problem.n < kMinFewOf) return false;
-  return static_cast<std::size_t>(std::ranges::count(problem.wanted, 1)) <= kMaxFew;
+bool are_few(const DominanceCountsProblem& problem, std::size_t wanted) {
+  const std::size_t tiles = (wanted + kFewTile - 1) / kFewTile;
+  return !problem.distinct && problem.n >= kMinFewOf && wanted <= kMaxFew &&
+         tiles * problem.keys.size() * wanted <= kMaxPlaceBytes;
 }
 
-DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, const Context& context) {
-  Vector<std::uint32_t> wanted;
-  for (std::size_t row = 0; row < problem.n; ++row) {
-    if (problem.wanted[row] != 0) wanted.push_back(static_cast<std::uint32_t>(row));
-  }
-  DominanceCounts found{Vector<std::int64_t>(problem.n), {}};
-  Vector<std::int64_t> counts(wanted.size());
-  for (std::size_t first = 0; first < wanted.size(); first += kFewTile) {
-    const auto tile = std::span(wanted).subspan(first, std::min(kFewTile, wanted.size() - first));
-    problem.keys[0].width == KeyWidth::bytes8
-        ? count_tile<std::uint64_t>(problem, tile, counts.data() + first, context)
-        : count_tile<std::uint32_t>(problem, tile, counts.data() + first, context);
-  }
-  for (std::size_t i = 0; i < wanted.size(); ++i) found.counts[wanted[i]] = counts[i];
+DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted,
+                                       const Context& context) {
+  DominanceCounts found;
+  if (wanted.empty()) return found;
+  found.counts = problem.keys[0].width == KeyWidth::bytes8 ? FewCount<std::uint64_t>(problem, wanted, context).run()
+                                                           : FewCount<std::uint32_t>(problem, wanted, context).run();
   if (context.count_work) found.work.dominance_tests = problem.n * wanted.size();
   return found;
 }
 
 }  // namespace skyrank::kernels::dominance_counts
+#endif  // HWY_ONCE

@@ -29,6 +29,9 @@ Front preferred(const Query& query, const Placed& preference, Candidates rows);
 /// Returns the functions of rows by which a query ranks, or which it selects.
 std::vector<Measure> measures_of(const Query& query);
 
+/// Returns true if the answer tells levels: those of all rows only where the query asks for them.
+bool tells_levels(const Query& query);
+
 /// Returns the value of a measure for each row that is kept. Throws Undefined where rounding is not defined.
 std::vector<Cell> measured(const Measure& measure, const Query& query, const Relation& relation, const Front& front);
 

@@ -142,6 +142,15 @@ std::vector<Measure> measures_of(const Query& query) {
   return measures;
 }
 
+bool tells_levels(const Query& query) {
+  const auto is_of_level = [](const Measure& measure) {
+    return measure.kind != Measure::Kind::dominates && measure.kind != Measure::Kind::dominated_by;
+  };
+  const auto is_level = [](const Output& output) { return output.kind == Output::Kind::level; };
+  return query.prefer && (query.skyband != Query::kAll || std::ranges::any_of(measures_of(query), is_of_level) ||
+                          std::ranges::any_of(query.select, is_level));
+}
+
 std::vector<Cell> measured(const Measure& measure, const Query& query, const Relation& relation, const Front& front) {
   using Kind = Measure::Kind;
   std::vector<Cell> cells;

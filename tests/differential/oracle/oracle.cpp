@@ -299,7 +299,7 @@ Answer answer(const Query& query, const Relation& table) {
   }
   for (const Candidate& candidate : answered) {
     result.rows.push_back(groups ? relation.first_rows[candidate.row] : static_cast<std::int64_t>(candidate.row));
-    if (preference) result.levels.push_back(candidate.level);
+    if (tells_levels(query)) result.levels.push_back(candidate.level);
   }
   std::vector<Output> outputs = query.select;
   if (outputs.empty()) {

@@ -12,6 +12,7 @@
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/device_counts.hpp"
 #include "engine/plan/rules/device_scan.hpp"
 #include "engine/plan/rules/filter_last.hpp"
 #include "engine/plan/rules/fusion.hpp"
@@ -206,6 +207,65 @@ TEST(DeviceScanRule, NeedsARankingAlone) {
   try_device_scan(plan, points());
   EXPECT_EQ(plan.strategy, Strategy::stages);
   EXPECT_THAT(outcome(plan, "device-scan").reason, HasSubstr("more than what a scan of columns can do"));
+}
+
+/// Plans for one thread and a GPU that nothing forces the query to.
+PhysicalPlan planned_beside_gpu(const Query& query, const Table& table, const Rules& rules = {}) {
+  planner::Constraints constraints;
+  constraints.lists_candidates = true;
+  return make_plan(query::bind(query, query::schema_of(table)), table, constraints, {.threads = 1, .cuda = true},
+                   rules);
+}
+
+std::optional<RuleOutcome> device_counts_of(const PhysicalPlan& plan) {
+  for (const RuleOutcome& outcome : plan.rules.outcomes()) {
+    if (outcome.rule == "device-counts" && (outcome.applied || !outcome.reason.empty())) return outcome;
+  }
+  return std::nullopt;
+}
+
+TEST(DeviceCountsRule, CountsAllPairsOfManyRowsOnTheGpu) {
+  const Query query = skyline().skyband(kAllRows).rank_by({high("dominates()")}).limit(10);
+  const PhysicalPlan plan = planned_beside_gpu(query, points());
+  EXPECT_TRUE(plan.counts_on_device);
+  EXPECT_EQ(plan.operators.measure->device, kernels::Device::cuda);
+  const auto decision = std::ranges::find(plan.rules.decisions(), "device-counts", &PricedDecision::subject);
+  ASSERT_NE(decision, plan.rules.decisions().end());
+  ASSERT_EQ(decision->candidates.size(), 2u);
+  EXPECT_TRUE(decision->candidates.front().taken);
+  EXPECT_LT(decision->candidates.front().predicted_ms, decision->candidates.back().predicted_ms);
+  EXPECT_DOUBLE_EQ(decision->candidates.front().predicted_ms, plan.operators.measure->estimate.ms);
+}
+
+TEST(DeviceCountsRule, LeavesFewRowsToTheCpu) {
+  const Table few({Column::own("a", std::vector<float>(50, 1)), Column::own("b", std::vector<float>(50, 2)),
+                   Column::own("c", std::vector<float>(50, 3))});
+  const PhysicalPlan plan = planned_beside_gpu(skyline().skyband(3), few);
+  EXPECT_FALSE(plan.counts_on_device);
+  EXPECT_EQ(plan.operators.skyline.back().device, kernels::Device::cpu);
+  EXPECT_EQ(device_counts_of(plan)->reason, "the CPU counts sooner");
+}
+
+TEST(DeviceCountsRule, SaysWhyTheHostCounts) {
+  const Query query = skyline().skyband(kAllRows).rank_by({high("dominates()")}).limit(10);
+  const auto reason = [](const Query& asked) {
+    const PhysicalPlan plan = planned_beside_gpu(asked, points());
+    EXPECT_FALSE(plan.counts_on_device);
+    return device_counts_of(plan)->reason;
+  };
+  EXPECT_THAT(reason(Query(query).distinct(true)), HasSubstr("equal rows"));
+  EXPECT_THAT(reason(Query(query).partition_by({"g"})), HasSubstr("partitions"));
+  EXPECT_FALSE(planned_beside_gpu(query, points(), without({}, {"device-counts"})).counts_on_device);
+}
+
+TEST(DeviceCountsRule, DoesNotComeUpWhereNothingIsCounted) {
+  for (const Query& query : {skyline(), skyline().skyband(kAllRows), skyline().select({"dominated_by()"}),
+                             skyline().select({"level()", "crowding()"})}) {
+    const PhysicalPlan plan = planned_beside_gpu(query, points());
+    EXPECT_FALSE(plan.counts_on_device);
+    EXPECT_FALSE(counts_dominance(plan.query));
+    EXPECT_EQ(device_counts_of(plan), std::nullopt);
+  }
 }
 
 TEST(PlanTree, ShowsWhatARunRecorded) {

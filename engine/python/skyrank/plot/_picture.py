@@ -228,7 +228,7 @@ def picture_of(
     compared = Query._of(asked._core.compared()).rank_by(_core.low(expression("0"))).select("row()", **shown)
     every = default_engine().run(compared, taken)
     if found is None:
-        front = default_engine().run(Query._of(asked._core.front()).select("row()", axis=axes[0].expression), taken)
+        front = default_engine().run(Query._of(asked._core.front()).select("row()", "level()", axis=axes[0].expression), taken)
         ids = every.rows
     else:
         front = found

@@ -10,11 +10,11 @@ namespace {
 
 // The words of clauses come first: the lists share their beginning. Later words (SKYBAND, PICK, STEP, WEIGHTED,
 // FEASIBLE, ...) are not here: they stand only where no name can, so that columns may be called so.
-constexpr std::array<std::string_view, 26> kWords = {
-    "select", "from", "where",  "group",   "aggregate", "preferring", "skyline", "partition", "order",
-    "limit",  "by",   "offset", "options", "as",        "levels",     "with",    "asc",       "desc",
-    "low",    "high", "around", "inverse", "pareto",    "plus",       "prior",   "distinct"};
-constexpr std::size_t kClauseWords = 18;
+constexpr std::array<std::string_view, 27> kWords = {
+    "select",  "from", "where",  "group",   "aggregate", "preferring", "skyline", "partition", "order",
+    "limit",   "by",   "offset", "options", "as",        "levels",     "with",    "asc",       "desc",
+    "qualify", "low",  "high",   "around",  "inverse",   "pareto",     "plus",    "prior",     "distinct"};
+constexpr std::size_t kClauseWords = 19;
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -36,8 +36,8 @@ std::size_t end_of_quoted(std::string_view text, std::size_t offset) {
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
-constexpr std::array<std::string_view, 8> kForeignWords = {"join",   "having", "union",   "intersect",
-                                                           "except", "window", "qualify", "lateral"};
+constexpr std::array<std::string_view, 7> kForeignWords = {"join",   "having", "union",  "intersect",
+                                                           "except", "window", "lateral"};
 constexpr std::array<std::string_view, 7> kOtherStatements = {"insert", "update", "delete", "create",
                                                               "drop",   "alter",  "merge"};
 
@@ -50,7 +50,6 @@ std::string foreign_at(std::string_view before, std::string_view word, std::stri
   if (equal_ignoring_case(word, "exists") && after == "(") return "EXISTS";
   if (before == ")" && equal_ignoring_case(word, "over")) return "a window (OVER)";
   if (before == "(" && equal_ignoring_case(word, "distinct")) return "DISTINCT in an aggregate";
-  if (equal_ignoring_case(before, "select") && equal_ignoring_case(word, "distinct")) return "SELECT DISTINCT";
   return {};
 }
 
@@ -101,9 +100,12 @@ SqlToken sql_token(std::string_view text, std::size_t offset) {
 
 std::optional<ForeignSql> find_foreign_sql(std::string_view text) {
   SqlToken before;
+  bool is_qualified = false;  // which has a window of its own
   for (SqlToken token = sql_token(text, 0); token.begin < text.size(); token = sql_token(text, token.end)) {
     const std::string_view after = sql_token(text, token.end).in(text);
-    if (std::string what = foreign_at(before.in(text), token.in(text), after); !what.empty()) {
+    is_qualified = is_qualified || equal_ignoring_case(token.in(text), "qualify");
+    const bool is_own = is_qualified && equal_ignoring_case(token.in(text), "over");
+    if (std::string what = foreign_at(before.in(text), token.in(text), after); !what.empty() && !is_own) {
       return ForeignSql{token.begin, std::move(what)};
     }
     before = token;

@@ -61,9 +61,13 @@ struct ranked : peg::sor<aggregate_reference, expression> {};
 
 struct select_word : begins<Clause::select, 's', 'e', 'l', 'e', 'c', 't'> {};
 struct alias : peg::if_must<as, name> {};
-struct selected : acts<&SqlBuilder::end_selected, peg::seq<peg::sor<aggregate, expression>, peg::opt<alias>>> {};
+struct bare_name : read<&SqlBuilder::read_bare_alias> {};
+struct selected_alias : peg::sor<alias, bare_name> {};
+struct selected : acts<&SqlBuilder::end_selected, peg::seq<peg::sor<aggregate, expression>, peg::opt<selected_alias>>> {
+};
 struct selection : peg::sor<star, peg::list_must<selected, comma>> {};
-struct select : peg::if_must<select_word, selection> {};
+struct select_distinct : read<&SqlBuilder::read_select_distinct> {};
+struct select : peg::if_must<select_word, peg::opt<select_distinct>, selection> {};
 
 struct from_word : begins<Clause::from, 'f', 'r', 'o', 'm'> {};
 struct from : peg::if_must<from_word, table> {};
@@ -175,6 +179,18 @@ struct direction : peg::sor<descending, ascending> {};
 struct order_term : peg::seq<ranked, direction, peg::opt<nulls>> {};
 struct order_by : peg::if_must<order_word, by, peg::list_must<order_term, comma>> {};
 
+// The first rows of each partition, as other dialects say it.
+struct qualify_word : begins<Clause::partition_by, 'q', 'u', 'a', 'l', 'i', 'f', 'y'> {};
+struct row_number : word<'r', 'o', 'w', '_', 'n', 'u', 'm', 'b', 'e', 'r'> {};
+struct over : word<'o', 'v', 'e', 'r'> {};
+struct partition
+    : peg::if_must<word<'p', 'a', 'r', 't', 'i', 't', 'i', 'o', 'n'>, by, peg::list_must<partition_column, comma>> {};
+struct order : peg::seq<word<'o', 'r', 'd', 'e', 'r'>> {};
+struct row_limit : read<&SqlBuilder::read_row_limit> {};
+struct qualify
+    : acts<&SqlBuilder::qualify, peg::if_must<qualify_word, row_number, open, close, over, open, peg::opt<partition>,
+                                              order, by, peg::list_must<order_term, comma>, close, row_limit>> {};
+
 struct limit_word : begins<Clause::limit, 'l', 'i', 'm', 'i', 't'> {};
 struct limit : acts<&SqlBuilder::limit, peg::if_must<limit_word, integer>> {};
 struct offset_word : begins<Clause::offset, 'o', 'f', 'f', 's', 'e', 't'> {};
@@ -192,8 +208,8 @@ struct option_value : peg::sor<option_list, option_text> {};
 struct option : acts<&SqlBuilder::end_option, peg::seq<option_begin, peg::must<option_text, equals, option_value>>> {};
 struct options : peg::if_must<options_word, open, peg::list_must<option, comma>, close> {};
 
-struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, levels, at_least, skyband,
-                         pick, order_by, limit, offset, with_ties, options, select, from> {};
+struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, qualify, levels, at_least,
+                         skyband, pick, order_by, limit, offset, with_ties, options, select, from> {};
 struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, peg::must<end>> {};
 
@@ -221,6 +237,12 @@ template <>
 constexpr const char* kExpected<sql_grammar::option_text> = "a name, a string or a number";
 template <>
 constexpr const char* kExpected<sql_grammar::option_value> = "a name, a string, a number or a list in parentheses";
+template <>
+constexpr const char* kExpected<sql_grammar::row_number> = "ROW_NUMBER()";
+template <>
+constexpr const char* kExpected<sql_grammar::order> = "PARTITION BY or ORDER BY";
+template <>
+constexpr const char* kExpected<sql_grammar::row_limit> = "'<=' and a whole number";
 template <>
 constexpr const char* kExpected<sql_grammar::first_or_last> = "FIRST or LAST";
 template <>

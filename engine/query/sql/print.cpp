@@ -121,22 +121,25 @@ std::string print_selected(const Query& query, const NamesInSql& names) {
   });
 }
 
-// Parentheses keep GROUP BY from reading a key as a name of SELECT.
+bool is_whole_number(const Expression& expression) {
+  const query::Node& root = query::root_of(expression);
+  return root.op == query::Op::literal && std::holds_alternative<std::int64_t>(root.value);
+}
+
+// Parentheses keep GROUP BY from reading a key as a name of SELECT, or as a position there.
 std::string print_key(const NamesInSql& names, const GroupKey& key) {
   const std::string text = sql_of(key.expression);
   if (key.name != query::output_name(key.expression)) return text + " AS " + name_text(key.name);
-  return key.is_column() && names.is_alias(key.name, key.expression) ? "(" + text + ")" : text;
+  const bool alias = key.is_column() && names.is_alias(key.name, key.expression);
+  return alias || is_whole_number(key.expression) ? "(" + text + ")" : text;
 }
 
 // What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
 std::string print_term(const NamesInSql& names, const RankTerm& term) {
-  const auto* value =
-      query::root_of(term.expression).op == query::Op::literal ? &query::root_of(term.expression).value : nullptr;
-  const bool position = value != nullptr && std::holds_alternative<std::int64_t>(*value);
   const std::string_view name = term.expression.column_name();
   const bool alias = !name.empty() && names.is_alias(name, term.expression);
   const std::string text = sql_of(term.expression);
-  return (position || alias ? "(" + text + ")" : text) + (term.high ? " DESC" : "");
+  return (is_whole_number(term.expression) || alias ? "(" + text + ")" : text) + (term.high ? " DESC" : "");
 }
 
 std::string print_options(const Query& query) {

@@ -32,7 +32,7 @@ const std::vector<std::string>& keywords() {
       "SELECT", "FROM",    "WHERE", "GROUP", "AGGREGATE", "PREFERRING", "SKYLINE",   "PARTITION", "LEVELS",
       "LEAST",  "SKYBAND", "ORDER", "LIMIT", "OFFSET",    "TIES",       "OPTIONS",   "AS",        "PLUS",
       "PRIOR",  "AROUND",  "DESC",  "ASC",   "NULLS",     "MIN",        "MAX",       "DIFF",      "INVERSE",
-      "BY",     "WITH",    "PICK",  "STEP",  "WEIGHTED",  "FEASIBLE",   "VIOLATION", "REFERENCE"};
+      "BY",     "WITH",    "PICK",  "STEP",  "WEIGHTED",  "FEASIBLE",   "VIOLATION", "REFERENCE", "QUALIFY"};
   return kKeywords;
 }
 
@@ -122,6 +122,13 @@ void SqlBuilder::begin(std::size_t offset, Clause clause, std::string_view word)
   if (last_ == clause && last_word_ == name) fail(offset, in_quotes(name) + " comes twice");
   if (last_ == clause) fail(offset, in_quotes(name) + " and " + in_quotes(last_word_) + " exclude each other");
   if (last_ && *last_ > clause) fail(offset, in_quotes(name) + " must stand before " + in_quotes(last_word_));
+  if (is_qualified_ && clause >= Clause::order_by && clause <= Clause::ties) {
+    fail(offset, in_quotes(name) + " cannot follow QUALIFY, which ranks and limits the answer, partition by partition");
+  }
+  if (clause == Clause::from && select_distinct_) group_by_selected();
+  if (clause == Clause::group_by && select_distinct_) {
+    fail(*select_distinct_, "SELECT DISTINCT and GROUP BY exclude each other: groups are distinct already");
+  }
   last_ = clause;
   last_word_ = name;
   pending_.reset();
@@ -165,6 +172,11 @@ std::optional<std::size_t> SqlBuilder::read_integer(std::size_t offset) {
   return after(end);
 }
 
+void SqlBuilder::qualify() {
+  query_.limit(integer_);
+  is_qualified_ = true;
+}
+
 void SqlBuilder::levels() {
   if (integer_ == 0) fail(integer_at_, "'LEVELS' must be at least 1, found 0");
   query_.levels(integer_);
@@ -194,6 +206,39 @@ std::optional<std::size_t> SqlBuilder::read_alias(std::size_t offset) {
   }
   alias_ = read_name(offset, end);
   return alias_ ? std::optional(end) : std::nullopt;
+}
+
+// What is no name for certain is left to the grammar, whose messages know what was meant.
+std::optional<std::size_t> SqlBuilder::read_bare_alias(std::size_t offset) {
+  const SqlToken token = sql_token(text_, offset);
+  const std::string_view next = sql_token(text_, token.end).in(text_);
+  if (token.in(text_).starts_with('\'') || (next != "," && !equal_ignoring_case(next, "from"))) return std::nullopt;
+  return read_alias(offset);
+}
+
+std::optional<std::size_t> SqlBuilder::read_select_distinct(std::size_t offset) {
+  const SqlToken word = sql_token(text_, offset);
+  const std::string_view next = sql_token(text_, word.end).in(text_);
+  const bool is_name = next == "," || equal_ignoring_case(next, "from") || equal_ignoring_case(next, "as");
+  if (!equal_ignoring_case(word.in(text_), "distinct") || is_name) return std::nullopt;
+  select_distinct_ = word.begin;
+  return after(word.end);
+}
+
+std::optional<std::size_t> SqlBuilder::read_row_limit(std::size_t offset) {
+  const SqlToken first = sql_token(text_, offset);
+  const SqlToken second = sql_token(text_, first.end);
+  const bool up_to = first.in(text_) == "<" && second.in(text_) == "=" && second.begin == first.end;
+  if (!up_to && first.in(text_) != "<" && first.in(text_) != "=") return std::nullopt;
+  const std::size_t end = *read_integer(up_to ? second.end : first.end);
+  if (first.in(text_) == "=" && integer_ != 1) {
+    fail(integer_at_, "QUALIFY keeps the first rows: write ROW_NUMBER() OVER (...) <= k");
+  }
+  if (first.in(text_) == "<" && !up_to) {
+    if (integer_ == 0) fail(integer_at_, "no ROW_NUMBER() is below 0: the first is 1");
+    --integer_;
+  }
+  return end;
 }
 
 std::optional<std::size_t> SqlBuilder::read_table(std::size_t offset) {
@@ -320,14 +365,44 @@ GroupKey SqlBuilder::key_behind_alias(Expression expression) {
   return key;
 }
 
+/// Returns the item of SELECT that the expression read last counts to, from 1; null where it is no number alone.
+SelectItem* SqlBuilder::item_at_position() {
+  const Node& root = root_of(*expression_);
+  const auto* number = root.op == Op::literal ? std::get_if<std::int64_t>(&root.value) : nullptr;
+  if (number == nullptr || text_[expression_at_] == '(') return nullptr;
+  const std::string what = last_word_ + " " + std::to_string(*number);
+  if (selected_.empty()) {
+    fail(expression_at_, what +
+                             " counts the columns that SELECT names, and * names none; a number that is meant stands "
+                             "in parentheses");
+  }
+  if (*number < 1 || *number > static_cast<std::int64_t>(selected_.size())) {
+    fail(expression_at_, what + ": SELECT has " + std::to_string(selected_.size()) +
+                             (selected_.size() == 1 ? " column" : " columns") +
+                             "; a number that is meant stands in parentheses");
+  }
+  return &selected_[static_cast<std::size_t>(*number - 1)];
+}
+
+/// Makes a key of an item of SELECT, which shows the key from then on.
+GroupKey SqlBuilder::key_of(SelectItem& item) {
+  GroupKey key(item.name, std::move(item.expression));
+  item.expression = Expression::column(item.name);
+  return key;
+}
+
 void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
   const std::size_t place = expression_at_;
+  SelectItem* const item = last_ == Clause::group_by && !alias_ ? item_at_position() : nullptr;
+  if (item != nullptr) expression_ = Expression::column(item->name);
   const std::string_view name = expression_->column_name();
   const bool is_aggregate = aggregate_names_.contains(std::string(name));
   if (last_ == Clause::group_by && is_aggregate && text_[place] != '(') {
     fail(place, in_quotes(name) + " is an aggregate of the rows of a group and cannot be a key");
   }
-  GroupKey key = alias_ ? GroupKey(alias_->text, take_expression()) : key_behind_alias(take_expression());
+  GroupKey key = alias_            ? GroupKey(alias_->text, take_expression())
+                 : item != nullptr ? key_of(*item)
+                                   : key_behind_alias(take_expression());
   alias_.reset();
   if (keys.empty()) key_names_.clear();
   if (!key_names_.insert(key.name).second) {
@@ -338,12 +413,8 @@ void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
 
 void SqlBuilder::rank(bool high) {
   if (!pending_) {
-    const Node& root = root_of(*expression_);
-    const bool number = root.op == Op::literal && std::holds_alternative<std::int64_t>(root.value);
-    if (number && text_[expression_at_] != '(') {
-      fail(expression_at_, "ORDER BY takes values, not positions; a number that is meant stands in parentheses");
-    }
-    expression_ = behind_alias(*std::move(expression_));
+    const SelectItem* const item = item_at_position();
+    expression_ = item != nullptr ? item->expression : behind_alias(*std::move(expression_));
   }
   pending_.reset();
   ranking_.emplace_back(take_expression(), high);
@@ -372,7 +443,21 @@ void SqlBuilder::settle_nulls() {
   query_.nulls(Missing::best);
 }
 
+// SELECT DISTINCT a, b is GROUP BY a, b without aggregates.
+void SqlBuilder::group_by_selected() {
+  if (selected_.empty()) fail(*select_distinct_, "SELECT DISTINCT names its columns; * names none");
+  if (first_aggregate_) {
+    fail(*select_distinct_, "SELECT DISTINCT takes no aggregates: name the other columns in GROUP BY");
+  }
+  for (SelectItem& item : selected_) group_by_.push_back(key_of(item));
+}
+
 SqlStatement SqlBuilder::finish() {
+  if (select_distinct_ && (query_.prefer() || !partition_by_.empty() || is_qualified_)) {
+    fail(*select_distinct_,
+         "SELECT DISTINCT is answered before preferences and partitions, which then see its columns alone; write GROUP "
+         "BY for that");
+  }
   if (first_aggregate_ && group_by_.empty()) {
     fail(*first_aggregate_, "an aggregate needs GROUP BY: it is of the rows of a group");
   }
@@ -385,11 +470,9 @@ SqlStatement SqlBuilder::finish() {
   set_path(query_, std::move(path_));
   const std::size_t start = after(0);
   set_location(query_, place_(start));
+  // Without an order the rows keep that of the table.
   if (!query_.prefer() && query_.rank_by().empty() && query_.group_by().empty()) {
-    fail(
-        start,
-        "the statement asks for nothing: it needs PREFERRING, SKYLINE OF, ORDER BY or GROUP BY; ORDER BY (0) keeps the "
-        "rows in the order of the table");
+    query_.rank_by({RankTerm(Expression::literal(std::int64_t{0}), false)});
   }
   query_.validate();
   return {std::move(query_), std::move(table_)};

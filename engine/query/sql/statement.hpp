@@ -64,6 +64,12 @@ class SqlBuilder {
   std::optional<std::size_t> read_integer(std::size_t offset);
   std::optional<std::size_t> read_measure(std::size_t offset);
   std::optional<std::size_t> read_alias(std::size_t offset);
+  /// A name behind a selected expression, without AS, if ',' or FROM follows it.
+  std::optional<std::size_t> read_bare_alias(std::size_t offset);
+  /// DISTINCT, unless it is the name of a column.
+  std::optional<std::size_t> read_select_distinct(std::size_t offset);
+  /// `<= k`, `< k` or `= 1` behind ROW_NUMBER() OVER (...).
+  std::optional<std::size_t> read_row_limit(std::size_t offset);
   std::optional<std::size_t> read_table(std::size_t offset);
   std::optional<std::size_t> read_option_text(std::size_t offset);
   /// COUNT, SUM, MIN, MAX or AVG and '(', unless what follows is min or max of several values.
@@ -89,6 +95,7 @@ class SqlBuilder {
   void pick() { pick_ = Pick{integer_, Pick::By::distance, {}}; }
   void reference_value();
   void end_pick();
+  void qualify();
   void limit() { query_.limit(integer_); }
   void offset() { query_.offset(integer_); }
   void with_ties() { query_.ties(Ties::all); }
@@ -136,6 +143,9 @@ class SqlBuilder {
   Expression behind_alias(Expression expression) const;
   void add_key(std::vector<GroupKey>& keys);
   GroupKey key_behind_alias(Expression expression);
+  SelectItem* item_at_position();
+  GroupKey key_of(SelectItem& item);
+  void group_by_selected();
   void set_using();
   void settle_nulls();
   const Text& option_text(std::string_view example) const;
@@ -172,11 +182,13 @@ class SqlBuilder {
   std::vector<Aggregate> aggregates_;
   std::unordered_map<std::string, std::size_t> aggregate_names_;  // and their places in aggregates_
   std::unordered_map<std::string, std::size_t> aggregate_calls_;  // the same by function and argument
+  std::optional<std::size_t> select_distinct_;                    // its place
   std::vector<SelectItem> selected_;
   std::unordered_map<std::string, std::size_t> selected_names_;  // and their places in selected_
   std::unordered_set<std::string> key_names_;                    // of the clause that is read
   std::vector<GroupKey> group_by_;
   std::vector<GroupKey> partition_by_;
+  bool is_qualified_ = false;  // QUALIFY ranks and limits
   std::vector<RankTerm> ranking_;
   std::vector<std::size_t> nulls_first_;  // places of NULLS FIRST, and of NULLS LAST, in ORDER BY
   std::vector<std::size_t> nulls_last_;

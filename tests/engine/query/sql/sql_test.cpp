@@ -185,6 +185,39 @@ std::vector<Statement> named_keys() {
   };
 }
 
+/// Statements in the words of other dialects of SQL.
+std::vector<Statement> dialects() {
+  const RankTerm nothing(Expression::literal(std::int64_t{0}), false);
+  Query best = from("t");
+  best.partition_by({"b"}).rank_by({high("a"), low("c")}).limit(3);
+  return {
+      {"SELECT * FROM t", from("t").rank_by({nothing})},
+      {"SELECT a FROM t WHERE b > 2 LIMIT 5 OFFSET 1",
+       from("t").where("b > 2").rank_by({nothing}).limit(5).offset(1).select({"a"})},
+      {"SELECT a b, sum(c) \"the sum\", d FROM t GROUP BY b, d",
+       from("t").group_by({{"b", "a"}, "d"}).aggregate({sum("the sum", "c")}).select(columns({"b", "the sum", "d"}))},
+      {"SELECT a, a + b FROM t ORDER BY 2 DESC, 1",
+       from("t").rank_by({high("a + b"), low("a")}).select({{"a", "a"}, {"a + b", "a + b"}})},
+      {"SELECT a, sum(b) FROM t GROUP BY 1 ORDER BY 2", from("t")
+                                                            .group_by({"a"})
+                                                            .aggregate({sum("sum(b)", "b")})
+                                                            .rank_by({low(Expression::column("sum(b)"))})
+                                                            .select(columns({"a", "sum(b)"}))},
+      {"SELECT month(d) AS m, COUNT(*) AS n FROM t GROUP BY 1",
+       from("t").group_by({{"m", "month(d)"}}).aggregate({count("n")}).select(columns({"m", "n"}))},
+      {"SELECT * FROM t GROUP BY (1), a", from("t").group_by({Expression::literal(std::int64_t{1}), "a"})},
+      {"SELECT DISTINCT a, lower(b) AS c FROM t ORDER BY c LIMIT 2",
+       from("t").group_by({"a", {"c", "lower(b)"}}).rank_by({low("c")}).limit(2).select(columns({"a", "c"}))},
+      {"SELECT distinct FROM t ORDER BY \"distinct\"",
+       from("t").rank_by({low("`distinct`")}).select(columns({"distinct"}))},
+      {"SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY b ORDER BY a DESC, c) <= 3", best},
+      {"SELECT * FROM t WHERE a > 1 qualify Row_Number( ) over (ORDER BY a NULLS LAST) < 3",
+       from("t").where("a > 1").rank_by({low("a")}).limit(2)},
+      {"SELECT * FROM t PREFERRING LOW x QUALIFY ROW_NUMBER() OVER (PARTITION BY month(d) AS m ORDER BY a) = 1",
+       skyline(low("x")).partition_by({{"m", "month(d)"}}).rank_by({low("a")}).limit(1)},
+  };
+}
+
 std::vector<Statement> options() {
   ForcedPath path;
   path.algorithms = {"bnl", "sfs"};
@@ -216,6 +249,7 @@ TEST(Sql, ClausesMeanWhatTheBuilderSays) { expect_queries(clauses()); }
 TEST(Sql, PreferencesMeanWhatTheBuilderSays) { expect_queries(preferences()); }
 TEST(Sql, AggregatesMeanWhatTheBuilderSays) { expect_queries(aggregates()); }
 TEST(Sql, NamedKeysMeanWhatTheBuilderSays) { expect_queries(named_keys()); }
+TEST(Sql, WordsOfOtherDialectsMeanWhatTheBuilderSays) { expect_queries(dialects()); }
 TEST(Sql, OptionsMeanWhatTheBuilderSays) { expect_queries(options()); }
 
 TEST(Sql, IsPrintedOneClauseALine) {

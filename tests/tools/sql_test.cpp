@@ -85,6 +85,39 @@ TEST_F(SqlCommand, ReadsTheStandardInputOnce) {
   EXPECT_EQ(read_file(folder_.path() / "twice/t.csv"), "id\nb\n");
 }
 
+TEST_F(SqlCommand, AnswersSeveralStatements) {
+  const std::string several =
+      "SELECT id FROM 'points.csv' ORDER BY x LIMIT 1; -- the first;\n"
+      "SELECT id, ';' AS semicolon FROM 'points.csv' ORDER BY y LIMIT 1;\n;"
+      "SELECT count(*) AS n, x > 3 AS far FROM 'points.csv' GROUP BY 2 OPTIONS (name = 'far');\n";
+  const Outcome outcome = run({"sql", several, "--out", "several"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(read_file(folder_.path() / "several/answer.csv"), "id\na\n");
+  EXPECT_EQ(read_file(folder_.path() / "several/answer-2.csv"), "id,semicolon\ne,;\n");
+  EXPECT_EQ(read_file(folder_.path() / "several/far.csv"), "n,far\n2,false\n3,true\n");
+  expect_mistake({"sql", "SELECT id FROM 'points.csv';\nSELECT id FORM 'points.csv'"},
+                 "sql:2:11: expected ',' or FROM after 'id', found 'FORM'; did you mean 'FROM'?");
+  expect_mistake(
+      {"sql", "SELECT id FROM 'points.csv' OPTIONS (name = 'a'); SELECT x FROM 'points.csv' OPTIONS (name = 'a')"},
+      "sql:1:65: two statements have the name 'a'");
+  expect_mistake({"sql", " ; -- nothing"}, "sql:1:14: expected SELECT, found the end of the statement");
+}
+
+TEST_F(SqlCommand, ReadsStatementsFromTheStandardInput) {
+  const auto feed = [&](const std::string& text) {
+    options_.in_child = [file = folder_.write("statements.sql", text)] {
+      const int input = ::open(file.c_str(), O_RDONLY);
+      if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) ::_exit(1);
+    };
+  };
+  feed("SELECT id\nFROM 'points.csv'\nORDER BY x DESC LIMIT 1;\n");
+  EXPECT_EQ(run({"sql", "-", "--format", "csv"}).out, "id\ne\n");
+  feed("SELECT id FROM '-'");
+  expect_mistake({"sql", "-"}, "sql:1:16: the standard input has the statements: FROM needs a file");
+  feed("");
+  expect_mistake({"sql", "-"}, "sql:1:1: expected SELECT, found the end of the statement");
+}
+
 TEST_F(SqlCommand, ReadsFieldsBetweenADelimiter) {
   folder_.write("rows.txt", "id;x\nb;2\na;1\n");
   const std::string statement = "SELECT id, x FROM 'csv:rows.txt' ORDER BY x";

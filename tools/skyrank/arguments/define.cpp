@@ -133,10 +133,12 @@ void define_run(CLI::App& app, Arguments& arguments) {
 }
 
 void define_sql(CLI::App& app, Arguments& arguments) {
-  CLI::App& command = *app.add_subcommand("sql", "Answer one statement of SQL over a file");
+  CLI::App& command = *app.add_subcommand("sql", "Answer statements of SQL over files");
   command
-      .add_option("STATEMENT", arguments.sql.statement,
-                  "SELECT ... FROM 'FILE' ...; FILE is a path, a pattern, a folder, a URI, or - for the standard input")
+      .add_option(
+          "STATEMENT", arguments.sql.statement,
+          "SELECT ... FROM 'FILE' ...; several stand between ';', and - reads them from the standard input. FILE is a "
+          "path, a pattern, a folder, a URI, or - for the standard input")
       ->type_name("TEXT")
       ->required();
   command.add_option("--delimiter", arguments.sql.delimiter, kDelimiterHelp)->type_name("CHARACTER");

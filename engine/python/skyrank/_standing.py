@@ -101,7 +101,11 @@ class StandingQuery:
         return Changes(*self._core.update(_ids(ids), _table(rows), _call(timeout)))
 
     def answer(self) -> Result:
-        """Returns the answer over the rows that are there. It stays as it is when rows change."""
+        """Returns the answer over the rows that are there. It stays as it is when rows change.
+
+        That of a skyline without a ranking or a limit is made when it is asked for. Raises ResourceError where memory does
+        not suffice for it.
+        """
         return Result(self._core.answer())
 
     @property

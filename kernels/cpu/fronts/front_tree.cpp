@@ -218,6 +218,20 @@ bool FrontTree::find_path(const Node& node, const Lane* row, std::int64_t id, Pa
   return false;
 }
 
+void FrontTree::append_rows(std::vector<std::int64_t>& ids, std::vector<Lane>& keys) const {
+  const auto append = [&](const auto& self, const Node& node) -> void {
+    for (std::size_t i = 0; i < node.size; ++i) {
+      if (!node.is_leaf) {
+        self(self, *node.children[i]);
+        continue;
+      }
+      ids.push_back(node.ids(dims())[i]);
+      for (std::size_t k = 0; k < dims(); ++k) keys.push_back(node.keys(k)[i]);
+    }
+  };
+  if (root_ != nullptr) append(append, *root_);
+}
+
 // ---- Changes ----
 
 void FrontTree::insert(const Lane* row, std::int64_t id) {
@@ -428,19 +442,10 @@ void FrontTree::rebuild() {
   FrontTree made(dims());
   made.epoch_ = epoch_;
   made.shifts_ = shifts_;
-  const std::size_t d = dims();
-  std::vector<Lane> row(d);
-  const auto add = [&](const auto& self, const Node& node) -> void {
-    for (std::size_t i = 0; i < node.size; ++i) {
-      if (!node.is_leaf) {
-        self(self, *node.children[i]);
-        continue;
-      }
-      for (std::size_t k = 0; k < d; ++k) row[k] = node.keys(k)[i];
-      made.insert(row.data(), node.ids(d)[i]);
-    }
-  };
-  add(add, *root_);
+  std::vector<std::int64_t> ids;
+  std::vector<Lane> keys;
+  append_rows(ids, keys);
+  for (std::size_t i = 0; i < ids.size(); ++i) made.insert(keys.data() + i * dims(), ids[i]);
   *this = std::move(made);
 }
 

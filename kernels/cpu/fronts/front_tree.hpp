@@ -25,6 +25,9 @@ using Lane = std::int64_t;
 /// Returns a key as a lane of the same order.
 inline Lane lane_of(std::uint64_t key) { return static_cast<Lane>(key ^ (std::uint64_t{1} << 63)); }
 
+/// Returns the key of a lane.
+inline std::uint64_t key_of(Lane lane) { return static_cast<std::uint64_t>(lane) ^ (std::uint64_t{1} << 63); }
+
 /// Rows of keys with an id each, none of which dominates another one; several may be equal.
 class FrontTree {
  public:
@@ -53,6 +56,9 @@ class FrontTree {
 
   /// Removes a row, which is there. Allocates in changed copies alone.
   void erase(const Lane* row, std::int64_t id);
+
+  /// Appends the ids of all rows, and their keys row by row.
+  void append_rows(std::vector<std::int64_t>& ids, std::vector<Lane>& keys) const;
 
   /// Removes all rows.
   void clear();

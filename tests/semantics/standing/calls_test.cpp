@@ -256,10 +256,10 @@ TEST(Standing, MemoryIsCountedAndRefused) {
   {
     exec::Standing standing(state, skyline(), points({}, {}), {});
     standing.insert(front(1, 10'000), {});
+    const auto before = standing.answer();
     const std::size_t used = state.memory->used();
     EXPECT_GT(used, 10'000 * 2 * sizeof(double));
     EXPECT_LT(used, 10'000 * 12 * sizeof(double));
-    const auto before = standing.answer();
     EXPECT_THROW(standing.insert(front(10, 100'000), {}), ResourceError);
     EXPECT_EQ(standing.answer(), before);
     EXPECT_EQ(state.memory->used(), used);

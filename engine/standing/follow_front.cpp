@@ -130,7 +130,7 @@ void Standing::change_front(Step& step, const QueryContext& context, const Edits
       for (; id != entered.end() && tree_.leaf_of(*id) == number; ++id) {
         at.push_back(std::ranges::lower_bound(leaf.ids, *id) - leaf.ids.begin());
       }
-      tables.push_back(gather(leaf.rows, at));
+      for (Table& table : leaf.rows_at(at)) tables.push_back(std::move(table));
     }
     return tables;
   });

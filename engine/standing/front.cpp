@@ -1,30 +1,26 @@
 #include "engine/standing/front.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/stop.hpp"
+#include "kernels/cpu/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {
 
+using kernels::fronts::FrontTree;
+using kernels::fronts::Lane;
+
 constexpr RowId kNone = -1;    // end of a list; the dominator of a row in the skyline
 constexpr RowId kAbsent = -2;  // the dominator of a row that is not there
 
-UInt128 sum_of(const std::uint64_t* keys, std::size_t dims) {
+UInt128 sum_of(const Lane* keys, std::size_t dims) {
   UInt128 sum = 0;
-  for (std::size_t d = 0; d < dims; ++d) sum += keys[d];
+  for (std::size_t d = 0; d < dims; ++d) sum += kernels::fronts::key_of(keys[d]);
   return sum;
-}
-
-/// Returns true if a is as good as b in all keys. With a lower sum it dominates b.
-bool is_as_good(const std::uint64_t* a, const std::uint64_t* b, std::size_t dims) {
-  for (std::size_t d = 0; d < dims; ++d) {
-    if (a[d] > b[d]) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -32,7 +28,7 @@ bool is_as_good(const std::uint64_t* a, const std::uint64_t* b, std::size_t dims
 /// Keys and dominators of a range of ids. Rows with one dominator are a list.
 struct Front::Step::Chunk {
   Chunk(std::size_t rows, std::size_t dims)
-      : charge(rows * (dims * sizeof(std::uint64_t) + 4 * sizeof(RowId))),
+      : charge(rows * (dims * sizeof(Lane) + 4 * sizeof(RowId))),
         keys(rows * dims),
         dominator(rows, kAbsent),
         first(rows, kNone),
@@ -40,7 +36,7 @@ struct Front::Step::Chunk {
         before(rows, kNone) {}
 
   kernels::Charge charge;
-  std::vector<std::uint64_t> keys;
+  std::vector<Lane> keys;
   std::vector<RowId> dominator;
   std::vector<RowId> first;   ///< head of the list of rows that it is the dominator of
   std::vector<RowId> next;    ///< in the list of its dominator
@@ -49,21 +45,11 @@ struct Front::Step::Chunk {
 };
 
 Front::Front(std::size_t dims, int chunk_bits, bool keeps_dominated)
-    : dims_(dims),
-      chunk_bits_(chunk_bits),
-      keeps_dominated_(keeps_dominated),
-      rows_(std::make_shared<const FrontRows>(dims)) {}
-
-void FrontRows::add(RowId id, std::span<const std::uint64_t> row_keys, UInt128 sum) {
-  ids.push_back(id);
-  keys.insert(keys.end(), row_keys.begin(), row_keys.end());
-  sums.push_back(sum);
-  window.push_back(row_keys.data());
-}
+    : dims_(dims), chunk_bits_(chunk_bits), keeps_dominated_(keeps_dominated), tree_(dims) {}
 
 Front::Chunk* Front::chunk(RowId id) const {
-  const auto found = chunks_.find(chunk_of(id));
-  return found == chunks_.end() ? nullptr : found->second.get();
+  const std::int64_t place = chunk_of(id) - first_chunk_;
+  return place < 0 || place >= std::ssize(chunks_) ? nullptr : chunks_[static_cast<std::size_t>(place)].get();
 }
 
 bool Front::is_there(RowId id) const {
@@ -71,153 +57,161 @@ bool Front::is_there(RowId id) const {
   return of_id != nullptr && of_id->dominator[place_of(id)] != kAbsent;
 }
 
+const Lane* Front::keys(RowId id) const { return chunk(id)->keys.data() + place_of(id) * dims_; }
 RowId& Front::dominator(RowId id) const { return chunk(id)->dominator[place_of(id)]; }
 RowId& Front::first(RowId id) const { return chunk(id)->first[place_of(id)]; }
 RowId& Front::next(RowId id) const { return chunk(id)->next[place_of(id)]; }
 RowId& Front::before(RowId id) const { return chunk(id)->before[place_of(id)]; }
 
+FrontInput Front::rows() const {
+  FrontInput rows;
+  std::vector<Lane> keys;
+  tree_.append_rows(rows.ids, keys);
+  for (const Lane key : keys) rows.keys.push_back(kernels::fronts::key_of(key));
+  return rows;
+}
+
 /// A row that is compared with the skyline.
 struct Front::Examined {
   RowId id;
-  const std::uint64_t* keys;
+  const Lane* keys;
   UInt128 sum;
-  std::ptrdiff_t input;  ///< first of its keys among those of the step; negative where they stay
+  std::ptrdiff_t input;     ///< first of its keys among those of the step; negative where they stay
+  RowId dominator = kNone;  ///< in the skyline before
 };
 
-/// Compares rows, by ascending sums, with the skyline before, and with those that have come into it.
+/// Compares rows with a skyline, and adds those that are in it.
 class Front::Search {
  public:
-  /// `removed` are gone from the skyline before.
-  Search(std::size_t dims, const FrontRows& before, const std::vector<RowId>& removed)
-      : dims_(dims), before_(before), fate_(before.ids.size(), kNone), left_(dims), joined_window_(dims) {
-    bool is_any_gone = false;
-    for (std::size_t i = 0; i < fate_.size() && !removed.empty(); ++i) {
-      if (!std::ranges::binary_search(removed, before.ids[i])) continue;
-      fate_[i] = kAbsent;
-      is_any_gone = true;
-    }
-    if (!is_any_gone) return;
-    for (std::size_t i = 0; i < fate_.size(); ++i) {
-      if (fate_[i] == kNone) left_.add(before.ids[i], keys_before(i), before.sums[i]);
-    }
-    known_ = &left_;
+  Search(FrontTree& tree, std::size_t dims) : tree_(tree), dims_(dims) {}
+
+  /// Finds dominators in the skyline as it is.
+  void find_dominators(std::span<Examined> rows) const {
+    const std::stop_token stop = current_stop();
+    kernels::parallel_for(rows.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if ((i - begin) % kGrain == 0) check(stop);
+        const auto cover = tree_.find_cover(rows[i].keys);
+        if (cover && !cover->is_equal) rows[i].dominator = cover->id;
+      }
+    });
   }
 
-  /// Returns a row that dominates another one, or kNone; then the other one is in the skyline.
-  RowId compare(const Examined& row) {
-    while (lower_ < known_->ids.size() && known_->sums[lower_] < row.sum) ++lower_;
-    while (lower_joined_ < joined_.size() && joined_[lower_joined_].sum < row.sum) ++lower_joined_;
-    for (const Dominator& one : recent_) {
-      if (one.keys != nullptr && is_as_good(one.keys, row.keys, dims_)) return one.id;
+  /// Adds rows by ascending sums. Sets the dominators of those that are not in the skyline, and calls
+  /// pushed_out(id, dominator) for those that were.
+  template <class F>
+  void add(std::span<Examined> rows, const F& pushed_out) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i % kGrain == 0) check(current_stop());
+      Examined& row = rows[i];
+      if (row.dominator != kNone) continue;
+      const auto cover = tree_.find_cover(row.keys);
+      if (cover && !cover->is_equal) {
+        row.dominator = cover->id;
+        continue;
+      }
+      if (!cover) {
+        gone_.clear();
+        gone_keys_.clear();
+        tree_.find_dominated(row.keys, gone_, gone_keys_);
+        for (std::size_t j = 0; j < gone_.size(); ++j) {
+          tree_.erase(gone_keys_.data() + j * dims_, gone_[j]);
+          pushed_out(gone_[j], row.id);
+        }
+      }
+      tree_.insert(row.keys, row.id);
     }
-    if (const auto old = known_->window.find_at_least_as_good(row.keys, lower_); old.found) {
-      return remember({known_->ids[old.position], known_->keys.data() + old.position * dims_});
-    }
-    if (const auto fresh = joined_window_.find_at_least_as_good(row.keys, lower_joined_); fresh.found) {
-      return remember({joined_[fresh.position].id, joined_[fresh.position].keys});
-    }
-    joined_.push_back(row);
-    joined_window_.push_back(row.keys);
-    if (row.input >= 0) push_out(row);  // a row that was there does not dominate the skyline before
-    return kNone;
   }
-
-  /// Returns the rows that have come into the skyline, by ascending sums.
-  const std::vector<Examined>& joined() const { return joined_; }
-  /// Returns what has become of a row of the skyline before: kNone if it stays, kAbsent if it is gone, else the row
-  /// that dominates it.
-  RowId fate(std::size_t i) const { return fate_[i]; }
 
  private:
-  struct Dominator {
-    RowId id = kNone;
-    const std::uint64_t* keys = nullptr;
-  };
+  static constexpr std::size_t kGrain = 256;  // rows between checks of a stop, some 0.1 ms
 
-  std::span<const std::uint64_t> keys_before(std::size_t i) const { return {before_.keys.data() + i * dims_, dims_}; }
-
-  RowId remember(Dominator found) {
-    recent_[turn_++ % recent_.size()] = found;
-    return found.id;
-  }
-
-  void push_out(const Examined& row) {
-    const auto above = std::ranges::upper_bound(before_.sums, row.sum) - before_.sums.begin();
-    for (auto i = static_cast<std::size_t>(above); i < fate_.size(); ++i) {
-      if (fate_[i] == kNone && is_as_good(row.keys, keys_before(i).data(), dims_)) fate_[i] = row.id;
-    }
-  }
-
+  FrontTree& tree_;
   std::size_t dims_;
-  const FrontRows& before_;
-  std::vector<RowId> fate_;  // of the rows before
-  FrontRows left_;           // the rows before without those that are gone, if there are such
-  const FrontRows* known_ = &before_;
-  std::vector<Examined> joined_;
-  kernels::skyline::Window<std::uint64_t> joined_window_;
-  std::size_t lower_ = 0;         // known rows with lower sums
-  std::size_t lower_joined_ = 0;  // the same of those that have come
-  std::array<Dominator, 4> recent_{};
-  std::size_t turn_ = 0;
+  std::vector<RowId> gone_;
+  std::vector<Lane> gone_keys_;
 };
 
 std::vector<Front::Examined> Front::rows_to_compare(const Step& step, const FrontInput& input) const {
   std::vector<Examined> rows;
-  const auto add = [&](RowId id, const std::uint64_t* keys, std::ptrdiff_t at) {
-    rows.push_back({id, keys, sum_of(keys, dims_), at});
-  };
+  rows.reserve(input.ids.size());
   for (std::size_t i = 0; i < input.ids.size(); ++i) {
-    add(input.ids[i], step.keys_.data() + i * dims_, static_cast<std::ptrdiff_t>(i * dims_));
+    rows.push_back({input.ids[i], step.keys_.data() + i * dims_, 0, static_cast<std::ptrdiff_t>(i * dims_)});
   }
   for (const RowId gone : step.removed_) {
     for (RowId id = first(gone); id != kNone; id = next(id)) {
-      if (std::ranges::binary_search(step.removed_, id)) continue;
-      add(id, chunk(id)->keys.data() + place_of(id) * dims_, -1);
+      if (!std::ranges::binary_search(step.removed_, id)) rows.push_back({id, keys(id), 0, -1});
     }
   }
-  std::ranges::sort(rows, {}, [](const Examined& row) { return std::pair(row.sum, row.id); });
   return rows;
 }
 
-Front::Step Front::plan(std::span<const RowId> removed, const FrontInput& input) const {
-  Step step;
-  std::ranges::copy_if(removed, std::back_inserter(step.removed_), [&](RowId id) { return is_there(id); });
-  step.keys_ = input.keys;
-  const std::vector<Examined> rows = rows_to_compare(step, input);
-  Search search(dims_, *rows_, step.removed_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i % 64 == 0) check(current_stop());
-    const RowId found = search.compare(rows[i]);
-    if (keeps_dominated_) step.placed_.push_back({rows[i].id, found, rows[i].input});
-  }
-  auto after = std::make_shared<FrontRows>(dims_);
-  auto joined = search.joined().begin();
-  const auto add_joined = [&](const auto& is_due) {
-    for (; joined != search.joined().end() && is_due(*joined); ++joined) {
-      after->add(joined->id, {joined->keys, dims_}, joined->sum);
+/// Makes the chunks of new ids.
+void Front::add_chunks(Step& step, std::span<const RowId> ids) const {
+  for (const RowId id : ids) {
+    const std::int64_t number = chunk_of(id);
+    if (chunk(id) != nullptr) continue;
+    if (step.chunks_.empty()) {
+      step.chunks_ = chunks_;
+      step.first_chunk_ = chunks_.empty() ? number : first_chunk_;
     }
-  };
-  for (std::size_t i = 0; i < rows_->ids.size(); ++i) {
-    const RowId fate = search.fate(i);
-    if (fate == kNone) {
-      add_joined([&](const Examined& row) { return row.sum < rows_->sums[i]; });
-      after->add(rows_->ids[i], {rows_->keys.data() + i * dims_, dims_}, rows_->sums[i]);
-      continue;
+    if (number < step.first_chunk_) {  // a row of a range whose rows all had gone gets new values
+      step.chunks_.insert(step.chunks_.begin(), static_cast<std::size_t>(step.first_chunk_ - number), nullptr);
+      step.first_chunk_ = number;
     }
-    step.left.push_back(rows_->ids[i]);
-    if (fate != kAbsent && keeps_dominated_) step.placed_.push_back({rows_->ids[i], fate, -1});
-  }
-  add_joined([](const Examined&) { return true; });
-  for (const Examined& row : search.joined()) step.entered.push_back(row.id);
-  std::ranges::sort(step.entered);
-  std::ranges::sort(step.left);
-  after->charge = kernels::Charge(after->ids.size() * (sizeof(RowId) + sizeof(UInt128)));
-  step.rows_ = std::move(after);
-  for (const RowId id : input.ids) {
-    if (!keeps_dominated_ || chunk(id) != nullptr) continue;
-    std::shared_ptr<Chunk>& made = step.chunks_[chunk_of(id)];
+    const auto place = static_cast<std::size_t>(number - step.first_chunk_);
+    if (place >= step.chunks_.size()) step.chunks_.resize(place + 1);
+    std::shared_ptr<Chunk>& made = step.chunks_[place];
     if (made == nullptr) made = std::make_shared<Chunk>(std::size_t{1} << chunk_bits_, dims_);
   }
+}
+
+Front::Step Front::plan(std::span<const RowId> removed, const FrontInput& input) const {
+  Step step(tree_.changed_copy());
+  std::ranges::copy_if(removed, std::back_inserter(step.removed_), [&](RowId id) { return is_there(id); });
+  for (const RowId id : step.removed_) {
+    if (dominator(id) != kNone) continue;
+    step.tree_.erase(keys(id), id);
+    step.left.push_back(id);
+  }
+  step.keys_.reserve(input.keys.size());
+  for (const std::uint64_t key : input.keys) step.keys_.push_back(kernels::fronts::lane_of(key));
+  std::vector<Examined> rows = rows_to_compare(step, input);
+  Search search(step.tree_, dims_);
+  search.find_dominators(rows);
+  // Rows that no row dominates so far, by ascending sums. The first ones keep out most of the others.
+  std::vector<Examined> left;
+  for (const Examined& row : rows) {
+    if (row.dominator == kNone) left.push_back(row);
+  }
+  for (Examined& row : left) row.sum = sum_of(row.keys, dims_);
+  std::ranges::sort(left, {}, [](const Examined& row) { return std::pair(row.sum, row.id); });
+  const auto pushed_out = [&](RowId id, RowId by) {
+    step.left.push_back(id);
+    if (keeps_dominated_) step.placed_.push_back({id, by, -1});
+  };
+  for (std::size_t begin = 0; begin < left.size();) {
+    constexpr std::size_t kFirst = 256;
+    constexpr std::size_t kMost = 4096;  // rows that are compared with those of the skyline, but not with each other
+    const std::size_t size = std::min(begin == 0 ? kFirst : kMost, left.size() - begin);
+    const std::span<Examined> some = std::span(left).subspan(begin, size);
+    if (begin > 0) search.find_dominators(some);
+    search.add(some, pushed_out);
+    begin += size;
+  }
+  if (keeps_dominated_) {
+    for (const std::vector<Examined>* list : {&rows, &left}) {
+      for (const Examined& row : *list) {
+        if (list == &left || row.dominator != kNone) step.placed_.push_back({row.id, row.dominator, row.input});
+      }
+    }
+    add_chunks(step, input.ids);
+  }
+  for (const Examined& row : left) {
+    if (row.dominator == kNone) step.entered.push_back(row.id);
+  }
+  std::ranges::sort(step.entered);
+  std::ranges::sort(step.left);
   return step;
 }
 
@@ -244,7 +238,10 @@ void Front::link(RowId id, RowId of) noexcept {
 }
 
 void Front::commit(Step&& step) noexcept {
-  chunks_.merge(step.chunks_);
+  if (!step.chunks_.empty()) {
+    chunks_ = std::move(step.chunks_);
+    first_chunk_ = step.first_chunk_;
+  }
   for (const Step::Placed& row : step.placed_) unlink(row.id);
   for (const RowId id : step.removed_) unlink(id);
   for (const RowId id : step.removed_) {
@@ -261,11 +258,13 @@ void Front::commit(Step&& step) noexcept {
   }
   for (const Step::Placed& row : step.placed_) link(row.id, row.dominator);
   for (const RowId id : step.removed_) {
-    if (const auto found = chunks_.find(chunk_of(id)); found != chunks_.end() && found->second->present == 0) {
-      chunks_.erase(found);
-    }
+    const Chunk* const of_id = chunk(id);
+    if (of_id != nullptr && of_id->present == 0) chunks_[static_cast<std::size_t>(chunk_of(id) - first_chunk_)].reset();
   }
-  rows_ = std::move(step.rows_);
+  const auto used = std::ranges::find_if(chunks_, [](const auto& one) { return one != nullptr; });
+  first_chunk_ += used - chunks_.begin();
+  chunks_.erase(chunks_.begin(), used);
+  tree_ = std::move(step.tree_);
 }
 
 }  // namespace skyrank::exec

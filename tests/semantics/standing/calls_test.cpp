@@ -222,6 +222,9 @@ TEST(Standing, WindowsLetRowsGo) {
   Query query = Query::from("t");
   query.prefer({low("x")});
   StandingQuery of_days(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  StandingQuery without_times(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  EXPECT_EQ(without_times.insert(rows({0, 0}, {false, false})), Changes{});  // out at once, without a time to be before
+  EXPECT_EQ(without_times.num_rows(), 0);
   EXPECT_EQ(of_days.insert(rows({10, 8, 9, 0}, {true, true, true, false})), (Changes{{0, 2}, {}}));
   EXPECT_EQ(of_days.insert(rows({11, 8}, {})), (Changes{{4}, {2}}));
   EXPECT_EQ(of_days.erase(std::vector<RowId>{4}), (Changes{{}, {4}}));
@@ -256,10 +259,10 @@ TEST(Standing, MemoryIsCountedAndRefused) {
   {
     exec::Standing standing(state, skyline(), points({}, {}), {});
     standing.insert(front(1, 10'000), {});
+    const auto before = standing.answer();
     const std::size_t used = state.memory->used();
     EXPECT_GT(used, 10'000 * 2 * sizeof(double));
     EXPECT_LT(used, 10'000 * 12 * sizeof(double));
-    const auto before = standing.answer();
     EXPECT_THROW(standing.insert(front(10, 100'000), {}), ResourceError);
     EXPECT_EQ(standing.answer(), before);
     EXPECT_EQ(state.memory->used(), used);

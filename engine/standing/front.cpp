@@ -75,59 +75,109 @@ FrontInput Front::rows() const {
 struct Front::Examined {
   RowId id;
   const Lane* keys;
-  UInt128 sum;
   std::ptrdiff_t input;     ///< first of its keys among those of the step; negative where they stay
-  RowId dominator = kNone;  ///< in the skyline before
+  RowId dominator = kNone;  ///< kNone: it is in the skyline, as far as is known
 };
 
 /// Compares rows with a skyline, and adds those that are in it.
 class Front::Search {
  public:
-  Search(FrontTree& tree, std::size_t dims) : tree_(tree), dims_(dims) {}
-
-  /// Finds dominators in the skyline as it is.
-  void find_dominators(std::span<Examined> rows) const {
-    const std::stop_token stop = current_stop();
-    kernels::parallel_for(rows.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if ((i - begin) % kGrain == 0) check(stop);
-        const auto cover = tree_.find_cover(rows[i].keys);
-        if (cover && !cover->is_equal) rows[i].dominator = cover->id;
-      }
-    });
+  Search(FrontTree& tree, std::size_t dims, std::vector<Examined>& rows) : tree_(tree), dims_(dims), rows_(rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) left_.push_back({0, i});
   }
 
-  /// Adds rows by ascending sums. Sets the dominators of those that are not in the skyline, and calls
-  /// pushed_out(id, dominator) for those that were.
+  /// Finds the rows of the skyline among them, and dominators of the others. Calls pushed_out(id, dominator) for rows
+  /// that were in the skyline.
   template <class F>
-  void add(std::span<Examined> rows, const F& pushed_out) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i % kGrain == 0) check(current_stop());
-      Examined& row = rows[i];
-      if (row.dominator != kNone) continue;
-      const auto cover = tree_.find_cover(row.keys);
-      if (cover && !cover->is_equal) {
-        row.dominator = cover->id;
-        continue;
-      }
-      if (!cover) {
-        gone_.clear();
-        gone_keys_.clear();
-        tree_.find_dominated(row.keys, gone_, gone_keys_);
-        for (std::size_t j = 0; j < gone_.size(); ++j) {
-          tree_.erase(gone_keys_.data() + j * dims_, gone_[j]);
-          pushed_out(gone_[j], row.id);
-        }
-      }
-      tree_.insert(row.keys, row.id);
+  void run(const F& pushed_out) {
+    find_dominators(left_);
+    drop_dominated(left_);
+    for (Ordered& one : left_) one.sum = sum_of(rows_[one.row].keys, dims_);
+    std::span<Ordered> left = left_;
+    if (left.size() > 4 * kBlock) {  // the first ones keep out most of the others
+      std::ranges::nth_element(left, left.begin() + kBlock, by_sum);
+      add_sorted(left.first(kBlock), pushed_out);
+      left = left.subspan(kBlock);
+      find_dominators(left);
+      left = drop_dominated(left);
+    }
+    std::ranges::sort(left, by_sum);
+    for (std::size_t begin = 0; begin < left.size(); begin += kBlock) {
+      const std::span<Ordered> block = left.subspan(begin, std::min(kBlock, left.size() - begin));
+      if (begin > 0) find_dominators(block);
+      add_sorted(block, pushed_out);
     }
   }
 
  private:
-  static constexpr std::size_t kGrain = 256;  // rows between checks of a stop, some 0.1 ms
+  static constexpr std::size_t kBlock =
+      2048;  // rows that are compared with the skyline on all threads, then one by one
+  static constexpr std::size_t kChecked = 256;  // rows between checks of a stop, some 0.1 ms
+
+  /// A row by the sum of its keys: those that dominate it have lower ones.
+  struct Ordered {
+    UInt128 sum;
+    std::size_t row;
+  };
+  static bool by_sum(const Ordered& a, const Ordered& b) { return a.sum != b.sum ? a.sum < b.sum : a.row < b.row; }
+
+  /// Finds dominators in the skyline as it is.
+  void find_dominators(std::span<const Ordered> some) {
+    const std::stop_token stop = current_stop();
+    kernels::parallel_for(some.size(), 4 * kChecked, [&](std::size_t begin, std::size_t end) {
+      FrontTree::Recent recent(tree_);
+      for (std::size_t i = begin; i < end; ++i) {
+        if ((i - begin) % kChecked == 0) check(stop);
+        Examined& row = rows_[some[i].row];
+        const auto cover = tree_.find_cover(row.keys, recent);
+        if (cover && !cover->is_equal) row.dominator = cover->id;
+      }
+    });
+  }
+
+  /// Returns the rows that no row dominates so far, which come first.
+  std::span<Ordered> drop_dominated(std::span<Ordered> some) const {
+    const auto dominated = std::ranges::partition(some, [&](const Ordered& one) { return is_left(one); });
+    return some.first(some.size() - dominated.size());
+  }
+  void drop_dominated(std::vector<Ordered>& some) const {
+    std::erase_if(some, [&](const Ordered& one) { return !is_left(one); });
+  }
+  bool is_left(const Ordered& one) const { return rows_[one.row].dominator == kNone; }
+
+  /// Adds rows that come after all before by their sums.
+  template <class F>
+  void add_sorted(std::span<Ordered> some, const F& pushed_out) {
+    std::ranges::sort(some, by_sum);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (i % kChecked == 0) check(current_stop());
+      if (is_left(some[i])) add(rows_[some[i].row], pushed_out);
+    }
+  }
+
+  template <class F>
+  void add(Examined& row, const F& pushed_out) {
+    const auto cover = tree_.find_cover(row.keys);
+    if (cover && !cover->is_equal) {
+      row.dominator = cover->id;
+      return;
+    }
+    if (!cover) {
+      gone_.clear();
+      gone_keys_.clear();
+      tree_.find_dominated(row.keys, gone_, gone_keys_);
+      for (std::size_t j = 0; j < gone_.size(); ++j) {
+        tree_.erase(gone_keys_.data() + j * dims_, gone_[j]);
+        pushed_out(gone_[j], row.id);
+      }
+    }
+    tree_.insert(row.keys, row.id);
+  }
 
   FrontTree& tree_;
   std::size_t dims_;
+  std::vector<Examined>& rows_;
+  std::vector<Ordered> left_;
   std::vector<RowId> gone_;
   std::vector<Lane> gone_keys_;
 };
@@ -136,11 +186,11 @@ std::vector<Front::Examined> Front::rows_to_compare(const Step& step, const Fron
   std::vector<Examined> rows;
   rows.reserve(input.ids.size());
   for (std::size_t i = 0; i < input.ids.size(); ++i) {
-    rows.push_back({input.ids[i], step.keys_.data() + i * dims_, 0, static_cast<std::ptrdiff_t>(i * dims_)});
+    rows.push_back({input.ids[i], step.keys_.data() + i * dims_, static_cast<std::ptrdiff_t>(i * dims_)});
   }
   for (const RowId gone : step.removed_) {
     for (RowId id = first(gone); id != kNone; id = next(id)) {
-      if (!std::ranges::binary_search(step.removed_, id)) rows.push_back({id, keys(id), 0, -1});
+      if (!std::ranges::binary_search(step.removed_, id)) rows.push_back({id, keys(id), -1});
     }
   }
   return rows;
@@ -177,39 +227,15 @@ Front::Step Front::plan(std::span<const RowId> removed, const FrontInput& input)
   step.keys_.reserve(input.keys.size());
   for (const std::uint64_t key : input.keys) step.keys_.push_back(kernels::fronts::lane_of(key));
   std::vector<Examined> rows = rows_to_compare(step, input);
-  Search search(step.tree_, dims_);
-  search.find_dominators(rows);
-  // Rows that no row dominates so far, by ascending sums. The first ones keep out most of the others.
-  std::vector<Examined> left;
-  for (const Examined& row : rows) {
-    if (row.dominator == kNone) left.push_back(row);
-  }
-  for (Examined& row : left) row.sum = sum_of(row.keys, dims_);
-  std::ranges::sort(left, {}, [](const Examined& row) { return std::pair(row.sum, row.id); });
-  const auto pushed_out = [&](RowId id, RowId by) {
+  Search(step.tree_, dims_, rows).run([&](RowId id, RowId by) {
     step.left.push_back(id);
     if (keeps_dominated_) step.placed_.push_back({id, by, -1});
-  };
-  for (std::size_t begin = 0; begin < left.size();) {
-    constexpr std::size_t kFirst = 256;
-    constexpr std::size_t kMost = 4096;  // rows that are compared with those of the skyline, but not with each other
-    const std::size_t size = std::min(begin == 0 ? kFirst : kMost, left.size() - begin);
-    const std::span<Examined> some = std::span(left).subspan(begin, size);
-    if (begin > 0) search.find_dominators(some);
-    search.add(some, pushed_out);
-    begin += size;
-  }
-  if (keeps_dominated_) {
-    for (const std::vector<Examined>* list : {&rows, &left}) {
-      for (const Examined& row : *list) {
-        if (list == &left || row.dominator != kNone) step.placed_.push_back({row.id, row.dominator, row.input});
-      }
-    }
-    add_chunks(step, input.ids);
-  }
-  for (const Examined& row : left) {
+  });
+  for (const Examined& row : rows) {
     if (row.dominator == kNone) step.entered.push_back(row.id);
+    if (keeps_dominated_) step.placed_.push_back({row.id, row.dominator, row.input});
   }
+  if (keeps_dominated_) add_chunks(step, input.ids);
   std::ranges::sort(step.entered);
   std::ranges::sort(step.left);
   return step;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "engine/operators/gather/gather.hpp"
@@ -61,35 +60,33 @@ StatePtr SkylineRows::rows() const {
 
 /// Returns rows after some steps.
 StatePtr SkylineRows::changed(const StatePtr& base, const std::vector<const SkylineRows*>& steps) {
-  std::map<RowId, std::optional<RowId>> positions;  // of rows that changed, in the tables one after the other
-  std::vector<Table> tables{base->rows.columns};
-  auto first = static_cast<RowId>(base->rows.rows.size());
-  for (const SkylineRows* step : steps) {
-    for (const RowId id : step->left_) positions[id] = std::nullopt;
-    const std::vector<RowId>& entered = step->entered_->rows.rows;
-    for (std::size_t i = 0; i < entered.size(); ++i) positions[entered[i]] = first + static_cast<RowId>(i);
-    first += static_cast<RowId>(entered.size());
-    if (!entered.empty()) tables.push_back(step->entered_->rows.columns);
+  std::map<RowId, std::size_t> sources;  // steps that rows which changed come from, counted from 1; 0: they are gone
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const RowId id : steps[i]->left_) sources[id] = 0;
+    for (const RowId id : steps[i]->entered_->rows.rows) sources[id] = i + 1;
   }
   StateRows rows;
-  std::vector<RowId> from;
-  auto next = positions.begin();
-  const auto add = [&](RowId id, RowId position) {
-    rows.rows.push_back(id);
-    from.push_back(position);
-  };
-  const auto add_changed = [&](const auto& is_due) {
-    for (; next != positions.end() && is_due(next->first); ++next) {
-      if (next->second) add(next->first, *next->second);
+  std::vector<Table> tables;
+  const auto add = [&](const StateRows& from, const auto& stays) {
+    std::vector<RowId> positions;
+    for (std::size_t i = 0; i < from.rows.size(); ++i) {
+      if (!stays(from.rows[i])) continue;
+      rows.rows.push_back(from.rows[i]);
+      positions.push_back(static_cast<RowId>(i));
     }
+    if (positions.empty() && !tables.empty()) return;
+    const bool all_stay = positions.size() == from.rows.size();
+    tables.push_back(all_stay ? from.columns : gather(from.columns, positions));
   };
-  for (std::size_t i = 0; i < base->rows.rows.size(); ++i) {
-    const RowId id = base->rows.rows[i];
-    add_changed([&](RowId changed) { return changed < id; });
-    if (next == positions.end() || next->first != id) add(id, static_cast<RowId>(i));
+  add(base->rows, [&](RowId id) { return !sources.contains(id); });
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    add(steps[i]->entered_->rows, [&](RowId id) { return sources.at(id) == i + 1; });
   }
-  add_changed([](RowId) { return true; });
-  rows.columns = gather(tables.size() == 1 ? tables.front() : concatenate(tables), from);
+  rows.columns = tables.size() == 1 ? tables.front() : concatenate(tables);
+  if (const auto order = ascending_order(rows.rows); !order.empty()) {
+    rows.columns = gather(rows.columns, order);
+    std::ranges::sort(rows.rows);
+  }
   return counted(std::move(rows));
 }
 

@@ -149,17 +149,20 @@ void Standing::insert_rows(Step& step, const QueryContext& context, const Table&
   const auto time_of = [&](RowId row) {
     return inserted.times.empty() ? kNoTime : inserted.times[static_cast<std::size_t>(row)];
   };
-  std::vector<RowId> staying;
-  for (RowId row = 0; row < checked.num_rows(); ++row) {
-    if (!is_out(step, first + row, time_of(row))) staying.push_back(row);
+  std::vector<RowId> staying(static_cast<std::size_t>(checked.num_rows()));
+  std::iota(staying.begin(), staying.end(), RowId{0});
+  if (!std::holds_alternative<std::monostate>(options_.window)) {
+    std::erase_if(staying, [&](RowId row) { return is_out(step, first + row, time_of(row)); });
   }
   Edits edits;
   leave_window(step, edits);
-  for (std::size_t i = 0; i < staying.size(); ++i) {
-    const RowId id = first + staying[i];
-    LeafChange& change = edits[tree_.leaf_of(id)];
-    if (change.added.empty()) change.added_begin = static_cast<std::int64_t>(i);
-    change.added.push_back(id);
+  for (std::size_t i = 0; i < staying.size();) {
+    const std::int64_t number = tree_.leaf_of(first + staying[i]);
+    LeafChange& change = edits[number];
+    change.added_begin = static_cast<std::int64_t>(i);
+    for (; i < staying.size() && tree_.leaf_of(first + staying[i]) == number; ++i) {
+      change.added.push_back(first + staying[i]);
+    }
   }
   if (std::ssize(staying) < checked.num_rows()) {
     std::vector<Int128> times;

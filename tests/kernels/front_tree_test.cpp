@@ -55,6 +55,14 @@ void expect_same(const FrontTree& tree, const Rows& rows, const Row& row) {
   const auto cover = tree.find_cover(row.data());
   const bool is_covered = std::ranges::any_of(rows, [&](const auto& one) { return covers(one.second, row); });
   ASSERT_EQ(cover.has_value(), is_covered);
+  FrontTree::Recent recent(tree);
+  for (int time = 0; time < 2; ++time) {
+    const auto again = tree.find_cover(row.data(), recent);
+    ASSERT_EQ(again.has_value(), is_covered);
+    if (again) {
+      EXPECT_EQ(again->id, cover->id);
+    }
+  }
   if (cover) {
     const Row& found = rows.at(cover->id);
     EXPECT_TRUE(covers(found, row));
@@ -130,6 +138,24 @@ TEST(FrontTree, ManyRowsHaveManyLevels) {
     if (rows.size() % 500 == 0) expect_same(tree, rows, draw.row());
   }
   for (int i = 0; i < 20; ++i) expect_same(tree, rows, draw.row());
+}
+
+TEST(FrontTree, RecentRowsAreLookedAtFirst) {
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+    Draw draw(seed, 3);
+    FrontTree tree(3);
+    Rows rows;
+    for (int i = 0; i < 2000; ++i) add(tree, rows, draw.row(), i);
+    FrontTree::Recent recent(tree);
+    for (int i = 0; i < 1000; ++i) {
+      const Row row = draw.row();
+      const auto cover = tree.find_cover(row.data(), recent);
+      ASSERT_EQ(cover.has_value(), tree.find_cover(row.data()).has_value());
+      if (!cover) continue;
+      EXPECT_TRUE(covers(rows.at(cover->id), row));
+      EXPECT_EQ(cover->is_equal, rows.at(cover->id) == row);
+    }
+  }
 }
 
 TEST(FrontTree, EqualRowsAreAllKept) {

@@ -156,22 +156,38 @@ void FrontTree::own(NodePtr& node) const {
 
 // ---- Searches ----
 
+FrontTree::Recent::Recent(const FrontTree& tree) : rows_(tree.new_node(true)) {}
+
 std::optional<FrontTree::Cover> FrontTree::find_cover(const Lane* row) const {
-  Cover found{};
+  Found found{};
   if (root_ == nullptr || !cover(*root_, row, found)) return std::nullopt;
-  return found;
+  return cover_of(found, row);
 }
 
-bool FrontTree::cover(const Node& node, const Lane* row, Cover& found) const {
+std::optional<FrontTree::Cover> FrontTree::find_cover(const Lane* row, Recent& recent) const {
+  Found found{};
+  Node& known = *recent.rows_;
+  if (known.size > 0 && cover(known, row, found)) return cover_of(found, row);
+  if (root_ == nullptr || !cover(*root_, row, found)) return std::nullopt;
+  const std::size_t place = recent.next_++ % kLeafRows;
+  known.size = std::max(known.size, static_cast<std::uint32_t>(place + 1));
+  for (std::size_t k = 0; k <= dims(); ++k) known.keys(k)[place] = found.leaf->keys(k)[found.row];
+  return cover_of(found, row);
+}
+
+FrontTree::Cover FrontTree::cover_of(const Found& found, const Lane* row) const {
+  bool is_equal = true;
+  for (std::size_t k = 0; k < dims() && is_equal; ++k) is_equal = found.leaf->keys(k)[found.row] == row[k];
+  return {found.leaf->ids(dims())[found.row], is_equal};
+}
+
+bool FrontTree::cover(const Node& node, const Lane* row, Found& found) const {
   const std::size_t d = dims();
   if (node.is_leaf) {
     const std::uint32_t as_good =
         node.all() & ~HWY_DYNAMIC_DISPATCH(some_greater)(node.keys(0), kLeafRows, d, node.size, row);
     if (as_good == 0) return false;
-    const auto i = static_cast<std::size_t>(std::countr_zero(as_good));
-    found.id = node.ids(d)[i];
-    found.is_equal = true;
-    for (std::size_t k = 0; k < d && found.is_equal; ++k) found.is_equal = node.keys(k)[i] == row[k];
+    found = {&node, static_cast<std::size_t>(std::countr_zero(as_good))};
     return true;
   }
   std::uint32_t left = node.all() & ~HWY_DYNAMIC_DISPATCH(some_greater)(node.lows(), kChildren, d, node.size, row);

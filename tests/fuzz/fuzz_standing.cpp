@@ -141,7 +141,7 @@ std::string words_of(const Result& result) {
     for (const Column& column : result.table.columns()) {
       text += "|" + to_string(column.value(static_cast<std::int64_t>(i)));
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -349,7 +349,7 @@ TEST_F(StandingSave, OneWritesWhileOthersReadAndSave) {
   });
   for (int i = 0; i < (tests::kSanitized ? 50 : 200); ++i) {
     best.insert(offers({static_cast<double>(-i), 1e6}, {"a", "b"}));
-    if (i % 3 == 2) best.erase(std::vector<RowId>{2 * i});
+    if (i % 3 == 2) best.erase(std::vector<RowId>{RowId{2} * i});
   }
   done = true;
   others.clear();

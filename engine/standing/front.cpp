@@ -137,8 +137,8 @@ class Front::Search {
 
   /// Returns the rows that no row dominates so far, which come first.
   std::span<Ordered> drop_dominated(std::span<Ordered> some) const {
-    const auto dominated = std::ranges::partition(some, [&](const Ordered& one) { return is_left(one); });
-    return some.first(some.size() - dominated.size());
+    const auto end = std::partition(some.begin(), some.end(), [&](const Ordered& one) { return is_left(one); });
+    return some.first(static_cast<std::size_t>(end - some.begin()));
   }
   void drop_dominated(std::vector<Ordered>& some) const {
     std::erase_if(some, [&](const Ordered& one) { return !is_left(one); });

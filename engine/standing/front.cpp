@@ -123,7 +123,7 @@ class Front::Search {
 
   /// Finds dominators in the skyline as it is.
   void find_dominators(std::span<const Ordered> some) {
-    const std::stop_token stop = current_stop();
+    const std::stop_token& stop = current_stop();
     kernels::parallel_for(some.size(), 4 * kChecked, [&](std::size_t begin, std::size_t end) {
       FrontTree::Recent recent(tree_);
       for (std::size_t i = begin; i < end; ++i) {

@@ -128,7 +128,7 @@ class Front::Search {
 
   /// Finds dominators in the skyline as it is.
   void find_dominators(std::span<const Ordered> some) {
-    const std::stop_token stop = current_stop();
+    const std::stop_token& stop = current_stop();
     kernels::parallel_for(some.size(), 4 * kChecked, [&](std::size_t begin, std::size_t end) {
       FrontTree::Recent recent(tree_);
       for (std::size_t i = begin; i < end; ++i) {
@@ -142,8 +142,8 @@ class Front::Search {
 
   /// Returns the rows that no row dominates so far, which come first.
   std::span<Ordered> drop_dominated(std::span<Ordered> some) const {
-    const auto dominated = std::ranges::partition(some, [&](const Ordered& one) { return is_left(one); });
-    return some.first(some.size() - dominated.size());
+    const auto end = std::partition(some.begin(), some.end(), [&](const Ordered& one) { return is_left(one); });
+    return some.first(static_cast<std::size_t>(end - some.begin()));
   }
   void drop_dominated(std::vector<Ordered>& some) const {
     std::erase_if(some, [&](const Ordered& one) { return !is_left(one); });

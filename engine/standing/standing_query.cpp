@@ -149,22 +149,22 @@ void Standing::insert_rows(Step& step, const QueryContext& context, const Table&
   const auto time_of = [&](RowId row) {
     return inserted.times.empty() ? kNoTime : inserted.times[static_cast<std::size_t>(row)];
   };
-  std::vector<RowId> staying(static_cast<std::size_t>(checked.num_rows()));
-  std::iota(staying.begin(), staying.end(), RowId{0});
-  if (!std::holds_alternative<std::monostate>(options_.window)) {
-    std::erase_if(staying, [&](RowId row) { return is_out(step, first + row, time_of(row)); });
+  const bool all_stay = std::holds_alternative<std::monostate>(options_.window);
+  std::vector<RowId> staying;
+  for (RowId row = 0; row < checked.num_rows() && !all_stay; ++row) {
+    if (!is_out(step, first + row, time_of(row))) staying.push_back(row);
   }
   Edits edits;
   leave_window(step, edits);
-  for (std::size_t i = 0; i < staying.size();) {
-    const std::int64_t number = tree_.leaf_of(first + staying[i]);
+  const std::int64_t size = all_stay ? checked.num_rows() : std::ssize(staying);
+  const auto id_at = [&](std::int64_t i) { return first + (all_stay ? i : staying[static_cast<std::size_t>(i)]); };
+  for (std::int64_t i = 0; i < size;) {
+    const std::int64_t number = tree_.leaf_of(id_at(i));
     LeafChange& change = edits[number];
-    change.added_begin = static_cast<std::int64_t>(i);
-    for (; i < staying.size() && tree_.leaf_of(first + staying[i]) == number; ++i) {
-      change.added.push_back(first + staying[i]);
-    }
+    change.added_begin = i;
+    for (; i < size && tree_.leaf_of(id_at(i)) == number; ++i) change.added.push_back(id_at(i));
   }
-  if (std::ssize(staying) < checked.num_rows()) {
+  if (size < checked.num_rows()) {
     std::vector<Int128> times;
     for (const RowId row : staying) {
       if (format_.has_times()) times.push_back(time_of(row));

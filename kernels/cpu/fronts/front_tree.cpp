@@ -100,6 +100,8 @@ HWY_EXPORT(growths);
 /// A leaf has a column of each key, and one of ids; another node the lowest corners of its children's boxes, and then
 /// the highest ones.
 struct FrontTree::Node {
+  static_assert(kLeafRows <= 32 && kLeafRows >= 2 * kChildren);
+
   Node(std::size_t dims, bool leaf, std::uint64_t of_epoch)
       : epoch(of_epoch), is_leaf(leaf), lanes((dims + 1) * kLeafRows) {}
 

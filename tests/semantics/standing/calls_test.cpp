@@ -265,8 +265,8 @@ TEST(Standing, MemoryIsCountedAndRefused) {
     standing.insert(front(1, 10'000), {});
     const auto before = standing.answer();
     const std::size_t used = state.memory->used();
-    EXPECT_GT(used, 10'000 * 2 * sizeof(double));
-    EXPECT_LT(used, 10'000 * 12 * sizeof(double));
+    EXPECT_GT(used, 10'000 * (2 * sizeof(double)));
+    EXPECT_LT(used, 10'000 * (12 * sizeof(double)));
     EXPECT_THROW(standing.insert(front(10, 100'000), {}), ResourceError);
     EXPECT_EQ(standing.answer(), before);
     EXPECT_EQ(state.memory->used(), used);
@@ -363,7 +363,7 @@ TEST(Standing, RowsThatComeOneByOne) {
   const auto table = [](const std::vector<double>& x, const std::vector<double>& y) {
     std::vector<std::string> names;
     for (const double value : x) names.push_back("name of " + std::to_string(value));
-    return Table({Column::own("x", x), Column::own("y", y), Column::own("name", std::move(names))});
+    return Table({Column::own("x", x), Column::own("y", y), Column::own("name", names)});
   };
   Query front = Query::from("points");
   front.prefer({low("x"), low("y")}).select({"row", "name"});

@@ -19,8 +19,12 @@ constexpr std::chrono::milliseconds kPatience(20);  // between two looks at the 
 
 }  // namespace
 
-GrowingFile::GrowingFile(const std::filesystem::path& file, bool follow, std::stop_token stop)
-    : name_(file == "-" ? "standard input" : file.string()), stop_(std::move(stop)), follow_(follow) {
+GrowingFile::GrowingFile(const std::filesystem::path& file, bool follow, std::stop_token stop,
+                         std::function<void()> idle)
+    : name_(file == "-" ? "standard input" : file.string()),
+      stop_(std::move(stop)),
+      idle_(std::move(idle)),
+      follow_(follow) {
   // Without blocking: a pipe that nobody writes to must not keep a stop from being heard.
   descriptor_ =
       file == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -58,6 +62,7 @@ bool GrowingFile::read(std::string& text, std::size_t max_bytes) {
     if (static_cast<std::uint64_t>(status.st_size) < read_) {
       throw DataError(name_ + ": has become shorter; a file that is followed may only grow");
     }
+    look_around();
     std::this_thread::sleep_for(kPatience);
   }
 }
@@ -65,7 +70,12 @@ bool GrowingFile::read(std::string& text, std::size_t max_bytes) {
 /// Waits until a pipe has bytes, or has ended.
 void GrowingFile::wait_for_bytes() const {
   pollfd input{descriptor_, POLLIN, 0};
-  while (::poll(&input, 1, static_cast<int>(kPatience.count())) == 0) check_stop();
+  while (::poll(&input, 1, static_cast<int>(kPatience.count())) == 0) look_around();
+}
+
+void GrowingFile::look_around() const {
+  check_stop();
+  if (idle_) idle_();
 }
 
 void GrowingFile::check_stop() const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -12,8 +13,9 @@ namespace skyrank::datasets {
 /// where the system refuses, and CancelledError soon after a stop is requested, also while nothing comes.
 class GrowingFile {
  public:
-  /// Opens a file; `-` is the standard input. With `follow`, a regular file has no end.
-  GrowingFile(const std::filesystem::path& file, bool follow, std::stop_token stop);
+  /// Opens a file; `-` is the standard input. With `follow`, a regular file has no end. `idle`, if there is one, is
+  /// called again and again while nothing comes.
+  GrowingFile(const std::filesystem::path& file, bool follow, std::stop_token stop, std::function<void()> idle = {});
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
@@ -29,11 +31,13 @@ class GrowingFile {
 
  private:
   void wait_for_bytes() const;
+  void look_around() const;
   void check_stop() const;
   [[noreturn]] void fail(int error) const;
 
   std::string name_;
   std::stop_token stop_;
+  std::function<void()> idle_;
   int descriptor_ = -1;
   bool is_regular_ = false;
   bool follow_ = false;

@@ -26,7 +26,7 @@ RowStream::RowStream(const std::filesystem::path& file, const Table& schema, Str
     reading.columns->push_back(column.name());
     reading.types[column.name()] = {.type = column.type(), .any_unit = false, .name = to_string(column.type())};
   }
-  auto bytes = std::make_unique<GrowingFile>(file, options_.follow, reading.stop);
+  auto bytes = std::make_unique<GrowingFile>(file, options_.follow, reading.stop, options_.idle);
   name_ = bytes->name();
   if (!bytes->is_regular()) options_.skip_rows = 0;
   switch (reading.format.value_or(Format::parquet)) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct StreamOptions {
   bool follow = false;         ///< waits for more at the end of a regular file
   std::int64_t skip_rows = 0;  ///< rows to leave out at the beginning of a regular file; DataError for fewer
   std::int64_t max_rows = 0;   ///< most rows of a table; 0: as many as have come
+  std::function<void()> idle;  ///< called again and again while nothing comes; may throw
 };
 
 /// Reads rows of another format.

@@ -57,13 +57,18 @@ void check_points(const Points& points, const std::string& name) {
   if (points.values == nullptr && points.rows > 0) throw DataError(name + " are a null pointer");
 }
 
-DensePoints dense_points(const Points& points, const char* name, Infinities infinities) {
-  check_points(points, name);
+DensePoints dense_values(const Points& points) {
   DensePoints dense;
   dense.size = static_cast<std::size_t>(points.rows);
   dense.dims = static_cast<std::size_t>(points.columns);
   dense.values.resize(dense.size * dense.dims);
   copy_values(points, dense.values.data());
+  return dense;
+}
+
+DensePoints dense_points(const Points& points, const char* name, Infinities infinities) {
+  check_points(points, name);
+  DensePoints dense = dense_values(points);
   const bool finite = infinities == Infinities::refused;
   for (std::size_t i = 0; i < dense.values.size(); ++i) {
     const double value = dense.values[i];

@@ -14,7 +14,7 @@ namespace skyrank::exec {
 /// Says whether points may have infinite values.
 enum class Infinities : std::uint8_t { refused, allowed };
 
-/// Points as float64 values without NaN, row by row.
+/// Points as float64 values, row by row.
 struct DensePoints {
   std::vector<double> values;
   std::size_t size = 0;
@@ -26,6 +26,9 @@ struct DensePoints {
 
 /// Throws DataError where points are none, as of `pareto_ranks`; `name` says which points they are.
 void check_points(const Points& points, const std::string& name);
+
+/// Copies points that pass `check_points`, whatever values they have.
+DensePoints dense_values(const Points& points);
 
 /// Copies points. DataError where they are no points, as of `pareto_ranks`, or have values that are refused; `name`
 /// as above.

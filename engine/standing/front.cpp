@@ -1,30 +1,26 @@
 #include "engine/standing/front.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/stop.hpp"
+#include "kernels/cpu/parallel.hpp"
 
 namespace skyrank::exec {
 namespace {
 
+using kernels::fronts::FrontTree;
+using kernels::fronts::Lane;
+
 constexpr RowId kNone = -1;    // end of a list; the dominator of a row in the skyline
 constexpr RowId kAbsent = -2;  // the dominator of a row that is not there
 
-UInt128 sum_of(const std::uint64_t* keys, std::size_t dims) {
+UInt128 sum_of(const Lane* keys, std::size_t dims) {
   UInt128 sum = 0;
-  for (std::size_t d = 0; d < dims; ++d) sum += keys[d];
+  for (std::size_t d = 0; d < dims; ++d) sum += kernels::fronts::key_of(keys[d]);
   return sum;
-}
-
-/// Returns true if a is as good as b in all keys. With a lower sum it dominates b.
-bool is_as_good(const std::uint64_t* a, const std::uint64_t* b, std::size_t dims) {
-  for (std::size_t d = 0; d < dims; ++d) {
-    if (a[d] > b[d]) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -32,7 +28,7 @@ bool is_as_good(const std::uint64_t* a, const std::uint64_t* b, std::size_t dims
 /// Keys and dominators of a range of ids. Rows with one dominator are a list.
 struct Front::Step::Chunk {
   Chunk(std::size_t rows, std::size_t dims)
-      : charge(rows * (dims * sizeof(std::uint64_t) + 4 * sizeof(RowId))),
+      : charge(rows * (dims * sizeof(Lane) + 4 * sizeof(RowId))),
         keys(rows * dims),
         dominator(rows, kAbsent),
         first(rows, kNone),
@@ -40,7 +36,7 @@ struct Front::Step::Chunk {
         before(rows, kNone) {}
 
   kernels::Charge charge;
-  std::vector<std::uint64_t> keys;
+  std::vector<Lane> keys;
   std::vector<RowId> dominator;
   std::vector<RowId> first;   ///< head of the list of rows that it is the dominator of
   std::vector<RowId> next;    ///< in the list of its dominator
@@ -49,21 +45,16 @@ struct Front::Step::Chunk {
 };
 
 Front::Front(std::size_t dims, int chunk_bits, bool keeps_dominated)
-    : dims_(dims),
-      chunk_bits_(chunk_bits),
-      keeps_dominated_(keeps_dominated),
-      rows_(std::make_shared<const FrontRows>(dims)) {}
-
-void FrontRows::add(RowId id, std::span<const std::uint64_t> row_keys, UInt128 sum) {
-  ids.push_back(id);
-  keys.insert(keys.end(), row_keys.begin(), row_keys.end());
-  sums.push_back(sum);
-  window.push_back(row_keys.data());
-}
+    : dims_(dims), chunk_bits_(chunk_bits), keeps_dominated_(keeps_dominated), tree_(dims) {}
 
 Front::Chunk* Front::chunk(RowId id) const {
-  const auto found = chunks_.find(chunk_of(id));
-  return found == chunks_.end() ? nullptr : found->second.get();
+  const std::int64_t number = chunk_of(id);
+  if (chunks_.empty() || number < chunks_.front().number) return nullptr;
+  // The place of the chunk unless ranges before it have no rows.
+  const auto most = static_cast<std::uint64_t>(number - chunks_.front().number);
+  if (most < chunks_.size() && chunks_[most].number == number) return chunks_[most].chunk.get();
+  const auto found = std::ranges::lower_bound(chunks_, number, {}, &NumberedChunk::number);
+  return found == chunks_.end() || found->number != number ? nullptr : found->chunk.get();
 }
 
 bool Front::is_there(RowId id) const {
@@ -71,153 +62,179 @@ bool Front::is_there(RowId id) const {
   return of_id != nullptr && of_id->dominator[place_of(id)] != kAbsent;
 }
 
+const Lane* Front::keys(RowId id) const { return chunk(id)->keys.data() + place_of(id) * dims_; }
 RowId& Front::dominator(RowId id) const { return chunk(id)->dominator[place_of(id)]; }
 RowId& Front::first(RowId id) const { return chunk(id)->first[place_of(id)]; }
 RowId& Front::next(RowId id) const { return chunk(id)->next[place_of(id)]; }
 RowId& Front::before(RowId id) const { return chunk(id)->before[place_of(id)]; }
 
+FrontInput Front::rows() const {
+  FrontInput rows;
+  std::vector<Lane> keys;
+  tree_.append_rows(rows.ids, keys);
+  for (const Lane key : keys) rows.keys.push_back(kernels::fronts::key_of(key));
+  return rows;
+}
+
 /// A row that is compared with the skyline.
 struct Front::Examined {
   RowId id;
-  const std::uint64_t* keys;
-  UInt128 sum;
-  std::ptrdiff_t input;  ///< first of its keys among those of the step; negative where they stay
+  const Lane* keys;
+  std::ptrdiff_t input;     ///< first of its keys among those of the step; negative where they stay
+  RowId dominator = kNone;  ///< kNone: it is in the skyline, as far as is known
 };
 
-/// Compares rows, by ascending sums, with the skyline before, and with those that have come into it.
+/// Compares rows with a skyline, and adds those that are in it.
 class Front::Search {
  public:
-  /// `removed` are gone from the skyline before.
-  Search(std::size_t dims, const FrontRows& before, const std::vector<RowId>& removed)
-      : dims_(dims), before_(before), fate_(before.ids.size(), kNone), left_(dims), joined_window_(dims) {
-    bool is_any_gone = false;
-    for (std::size_t i = 0; i < fate_.size() && !removed.empty(); ++i) {
-      if (!std::ranges::binary_search(removed, before.ids[i])) continue;
-      fate_[i] = kAbsent;
-      is_any_gone = true;
-    }
-    if (!is_any_gone) return;
-    for (std::size_t i = 0; i < fate_.size(); ++i) {
-      if (fate_[i] == kNone) left_.add(before.ids[i], keys_before(i), before.sums[i]);
-    }
-    known_ = &left_;
+  Search(FrontTree& tree, std::size_t dims, std::vector<Examined>& rows) : tree_(tree), dims_(dims), rows_(rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) left_.push_back({0, i});
   }
 
-  /// Returns a row that dominates another one, or kNone; then the other one is in the skyline.
-  RowId compare(const Examined& row) {
-    while (lower_ < known_->ids.size() && known_->sums[lower_] < row.sum) ++lower_;
-    while (lower_joined_ < joined_.size() && joined_[lower_joined_].sum < row.sum) ++lower_joined_;
-    for (const Dominator& one : recent_) {
-      if (one.keys != nullptr && is_as_good(one.keys, row.keys, dims_)) return one.id;
+  /// Finds the rows of the skyline among them, and dominators of the others. Calls pushed_out(id, dominator) for rows
+  /// that were in the skyline.
+  template <class F>
+  void run(const F& pushed_out) {
+    find_dominators(left_);
+    drop_dominated(left_);
+    for (Ordered& one : left_) one.sum = sum_of(rows_[one.row].keys, dims_);
+    std::span<Ordered> left = left_;
+    if (left.size() > 4 * kBlock) {  // the first ones keep out most of the others
+      std::ranges::nth_element(left, left.begin() + kBlock, by_sum);
+      add_sorted(left.first(kBlock), pushed_out);
+      left = left.subspan(kBlock);
+      find_dominators(left);
+      left = drop_dominated(left);
     }
-    if (const auto old = known_->window.find_at_least_as_good(row.keys, lower_); old.found) {
-      return remember({known_->ids[old.position], known_->keys.data() + old.position * dims_});
+    std::ranges::sort(left, by_sum);
+    for (std::size_t begin = 0; begin < left.size(); begin += kBlock) {
+      const std::span<Ordered> block = left.subspan(begin, std::min(kBlock, left.size() - begin));
+      if (begin > 0) find_dominators(block);
+      add_sorted(block, pushed_out);
     }
-    if (const auto fresh = joined_window_.find_at_least_as_good(row.keys, lower_joined_); fresh.found) {
-      return remember({joined_[fresh.position].id, joined_[fresh.position].keys});
-    }
-    joined_.push_back(row);
-    joined_window_.push_back(row.keys);
-    if (row.input >= 0) push_out(row);  // a row that was there does not dominate the skyline before
-    return kNone;
   }
-
-  /// Returns the rows that have come into the skyline, by ascending sums.
-  const std::vector<Examined>& joined() const { return joined_; }
-  /// Returns what has become of a row of the skyline before: kNone if it stays, kAbsent if it is gone, else the row
-  /// that dominates it.
-  RowId fate(std::size_t i) const { return fate_[i]; }
 
  private:
-  struct Dominator {
-    RowId id = kNone;
-    const std::uint64_t* keys = nullptr;
+  static constexpr std::size_t kBlock =
+      2048;  // rows that are compared with the skyline on all threads, then one by one
+  static constexpr std::size_t kChecked = 256;  // rows between checks of a stop, some 0.1 ms
+
+  /// A row by the sum of its keys: those that dominate it have lower ones.
+  struct Ordered {
+    UInt128 sum;
+    std::size_t row;
   };
+  static bool by_sum(const Ordered& a, const Ordered& b) { return a.sum != b.sum ? a.sum < b.sum : a.row < b.row; }
 
-  std::span<const std::uint64_t> keys_before(std::size_t i) const { return {before_.keys.data() + i * dims_, dims_}; }
-
-  RowId remember(Dominator found) {
-    recent_[turn_++ % recent_.size()] = found;
-    return found.id;
+  /// Finds dominators in the skyline as it is.
+  void find_dominators(std::span<const Ordered> some) {
+    const std::stop_token& stop = current_stop();
+    kernels::parallel_for(some.size(), 4 * kChecked, [&](std::size_t begin, std::size_t end) {
+      FrontTree::Recent recent(tree_);
+      for (std::size_t i = begin; i < end; ++i) {
+        if ((i - begin) % kChecked == 0) check(stop);
+        Examined& row = rows_[some[i].row];
+        const auto cover = tree_.find_cover(row.keys, recent);
+        if (cover && !cover->is_equal) row.dominator = cover->id;
+      }
+    });
   }
 
-  void push_out(const Examined& row) {
-    const auto above = std::ranges::upper_bound(before_.sums, row.sum) - before_.sums.begin();
-    for (auto i = static_cast<std::size_t>(above); i < fate_.size(); ++i) {
-      if (fate_[i] == kNone && is_as_good(row.keys, keys_before(i).data(), dims_)) fate_[i] = row.id;
+  /// Returns the rows that no row dominates so far, which come first.
+  std::span<Ordered> drop_dominated(std::span<Ordered> some) const {
+    const auto end = std::partition(some.begin(), some.end(), [&](const Ordered& one) { return is_left(one); });
+    return some.first(static_cast<std::size_t>(end - some.begin()));
+  }
+  void drop_dominated(std::vector<Ordered>& some) const {
+    std::erase_if(some, [&](const Ordered& one) { return !is_left(one); });
+  }
+  bool is_left(const Ordered& one) const { return rows_[one.row].dominator == kNone; }
+
+  /// Adds rows that come after all before by their sums.
+  template <class F>
+  void add_sorted(std::span<Ordered> some, const F& pushed_out) {
+    std::ranges::sort(some, by_sum);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (i % kChecked == 0) check(current_stop());
+      if (is_left(some[i])) add(rows_[some[i].row], pushed_out);
     }
   }
 
+  template <class F>
+  void add(Examined& row, const F& pushed_out) {
+    const auto cover = tree_.find_cover(row.keys);
+    if (cover && !cover->is_equal) {
+      row.dominator = cover->id;
+      return;
+    }
+    if (!cover) {
+      gone_.clear();
+      gone_keys_.clear();
+      tree_.find_dominated(row.keys, gone_, gone_keys_);
+      for (std::size_t j = 0; j < gone_.size(); ++j) {
+        tree_.erase(gone_keys_.data() + j * dims_, gone_[j]);
+        pushed_out(gone_[j], row.id);
+      }
+    }
+    tree_.insert(row.keys, row.id);
+  }
+
+  FrontTree& tree_;
   std::size_t dims_;
-  const FrontRows& before_;
-  std::vector<RowId> fate_;  // of the rows before
-  FrontRows left_;           // the rows before without those that are gone, if there are such
-  const FrontRows* known_ = &before_;
-  std::vector<Examined> joined_;
-  kernels::skyline::Window<std::uint64_t> joined_window_;
-  std::size_t lower_ = 0;         // known rows with lower sums
-  std::size_t lower_joined_ = 0;  // the same of those that have come
-  std::array<Dominator, 4> recent_{};
-  std::size_t turn_ = 0;
+  std::vector<Examined>& rows_;
+  std::vector<Ordered> left_;
+  std::vector<RowId> gone_;
+  std::vector<Lane> gone_keys_;
 };
 
 std::vector<Front::Examined> Front::rows_to_compare(const Step& step, const FrontInput& input) const {
   std::vector<Examined> rows;
-  const auto add = [&](RowId id, const std::uint64_t* keys, std::ptrdiff_t at) {
-    rows.push_back({id, keys, sum_of(keys, dims_), at});
-  };
+  rows.reserve(input.ids.size());
   for (std::size_t i = 0; i < input.ids.size(); ++i) {
-    add(input.ids[i], step.keys_.data() + i * dims_, static_cast<std::ptrdiff_t>(i * dims_));
+    rows.push_back({input.ids[i], step.keys_.data() + i * dims_, static_cast<std::ptrdiff_t>(i * dims_)});
   }
   for (const RowId gone : step.removed_) {
     for (RowId id = first(gone); id != kNone; id = next(id)) {
-      if (std::ranges::binary_search(step.removed_, id)) continue;
-      add(id, chunk(id)->keys.data() + place_of(id) * dims_, -1);
+      if (!std::ranges::binary_search(step.removed_, id)) rows.push_back({id, keys(id), -1});
     }
   }
-  std::ranges::sort(rows, {}, [](const Examined& row) { return std::pair(row.sum, row.id); });
   return rows;
 }
 
+/// Makes the chunks of new ids.
+void Front::add_chunks(Step& step, std::span<const RowId> ids) const {
+  for (const RowId id : ids) {
+    const std::int64_t number = chunk_of(id);
+    if (chunk(id) != nullptr) continue;
+    if (step.chunks_.empty()) step.chunks_ = chunks_;
+    const auto place = std::ranges::lower_bound(step.chunks_, number, {}, &NumberedChunk::number);
+    if (place != step.chunks_.end() && place->number == number) continue;
+    step.chunks_.insert(place, {number, std::make_shared<Chunk>(std::size_t{1} << chunk_bits_, dims_)});
+  }
+}
+
 Front::Step Front::plan(std::span<const RowId> removed, const FrontInput& input) const {
-  Step step;
+  Step step(tree_.changed_copy());
   std::ranges::copy_if(removed, std::back_inserter(step.removed_), [&](RowId id) { return is_there(id); });
-  step.keys_ = input.keys;
-  const std::vector<Examined> rows = rows_to_compare(step, input);
-  Search search(dims_, *rows_, step.removed_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i % 64 == 0) check(current_stop());
-    const RowId found = search.compare(rows[i]);
-    if (keeps_dominated_) step.placed_.push_back({rows[i].id, found, rows[i].input});
+  for (const RowId id : step.removed_) {
+    if (dominator(id) != kNone) continue;
+    step.tree_.erase(keys(id), id);
+    step.left.push_back(id);
   }
-  auto after = std::make_shared<FrontRows>(dims_);
-  auto joined = search.joined().begin();
-  const auto add_joined = [&](const auto& is_due) {
-    for (; joined != search.joined().end() && is_due(*joined); ++joined) {
-      after->add(joined->id, {joined->keys, dims_}, joined->sum);
-    }
-  };
-  for (std::size_t i = 0; i < rows_->ids.size(); ++i) {
-    const RowId fate = search.fate(i);
-    if (fate == kNone) {
-      add_joined([&](const Examined& row) { return row.sum < rows_->sums[i]; });
-      after->add(rows_->ids[i], {rows_->keys.data() + i * dims_, dims_}, rows_->sums[i]);
-      continue;
-    }
-    step.left.push_back(rows_->ids[i]);
-    if (fate != kAbsent && keeps_dominated_) step.placed_.push_back({rows_->ids[i], fate, -1});
+  step.keys_.reserve(input.keys.size());
+  for (const std::uint64_t key : input.keys) step.keys_.push_back(kernels::fronts::lane_of(key));
+  std::vector<Examined> rows = rows_to_compare(step, input);
+  Search(step.tree_, dims_, rows).run([&](RowId id, RowId by) {
+    step.left.push_back(id);
+    if (keeps_dominated_) step.placed_.push_back({id, by, -1});
+  });
+  for (const Examined& row : rows) {
+    if (row.dominator == kNone) step.entered.push_back(row.id);
+    if (keeps_dominated_) step.placed_.push_back({row.id, row.dominator, row.input});
   }
-  add_joined([](const Examined&) { return true; });
-  for (const Examined& row : search.joined()) step.entered.push_back(row.id);
+  if (keeps_dominated_) add_chunks(step, input.ids);
   std::ranges::sort(step.entered);
   std::ranges::sort(step.left);
-  after->charge = kernels::Charge(after->ids.size() * (sizeof(RowId) + sizeof(UInt128)));
-  step.rows_ = std::move(after);
-  for (const RowId id : input.ids) {
-    if (!keeps_dominated_ || chunk(id) != nullptr) continue;
-    std::shared_ptr<Chunk>& made = step.chunks_[chunk_of(id)];
-    if (made == nullptr) made = std::make_shared<Chunk>(std::size_t{1} << chunk_bits_, dims_);
-  }
   return step;
 }
 
@@ -244,7 +261,7 @@ void Front::link(RowId id, RowId of) noexcept {
 }
 
 void Front::commit(Step&& step) noexcept {
-  chunks_.merge(step.chunks_);
+  if (!step.chunks_.empty()) chunks_ = std::move(step.chunks_);
   for (const Step::Placed& row : step.placed_) unlink(row.id);
   for (const RowId id : step.removed_) unlink(id);
   for (const RowId id : step.removed_) {
@@ -260,12 +277,9 @@ void Front::commit(Step&& step) noexcept {
     }
   }
   for (const Step::Placed& row : step.placed_) link(row.id, row.dominator);
-  for (const RowId id : step.removed_) {
-    if (const auto found = chunks_.find(chunk_of(id)); found != chunks_.end() && found->second->present == 0) {
-      chunks_.erase(found);
-    }
-  }
-  rows_ = std::move(step.rows_);
+  const bool is_any_empty = std::ranges::any_of(step.removed_, [&](RowId id) { return chunk(id)->present == 0; });
+  if (is_any_empty) std::erase_if(chunks_, [](const NumberedChunk& one) { return one.chunk->present == 0; });
+  tree_ = std::move(step.tree_);
 }
 
 }  // namespace skyrank::exec

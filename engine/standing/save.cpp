@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kRowsOfPiece = std::int64_t{1} << 16;
 
 /// Returns the keys of a skyline by ascending id.
-std::vector<std::uint64_t> keys_by_id(const FrontRows& rows, std::size_t dims) {
+std::vector<std::uint64_t> keys_by_id(const FrontInput& rows, std::size_t dims) {
   std::vector<std::size_t> order(rows.ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return rows.ids[i]; });
@@ -64,26 +64,40 @@ SavedKind Standing::saved_kind() const {
 void Standing::save(const std::filesystem::path& file) const {
   const std::scoped_lock lock(writer_);
   const SavedKind kind = saved_kind();
-  std::vector<SavedPiece> pieces;
-  std::vector<std::uint64_t> keys;
-  if (kind == SavedKind::rows) {
-    TreeEdit(tree_, nullptr, false).for_each_leaf([&](std::int64_t, const Leaf& leaf) {
-      pieces.push_back({leaf.ids, leaf.rows, leaf.times});
-    });
-  } else {
-    pieces = pieces_of(kept_->rows);
-  }
-  if (kind == SavedKind::skyline) keys = keys_by_id(front_.rows(), front_keys_->dims());
   with_counted_copies(engine_, format_.bound().location, [&] {
+    std::vector<SavedPiece> pieces;
+    std::vector<std::uint64_t> keys;
+    StatePtr state = kept_;
+    if (kind == SavedKind::skyline) {
+      state = view_.skyline->rows();
+      keys = keys_by_id(front_.rows(), front_keys_->dims());
+    }
+    if (kind == SavedKind::rows) {
+      TreeEdit(tree_, nullptr, false).for_each_leaf([&](std::int64_t, const Leaf& leaf) {
+        pieces.push_back({leaf.ids, leaf.rows(), leaf.times});
+      });
+    } else {
+      pieces = pieces_of(state->rows);
+    }
     write_rows(file, identity_of(format_.query(), format_.schema(), options_, kind),
                {.next_id = view_.next_id, .greatest_time = greatest_time_}, pieces,
                front_keys_ ? front_keys_->dims() : 0, keys);
   });
 }
 
+/// Returns a table without rows that has the columns of saved rows.
+Table Standing::saved_columns(SavedKind kind) const {
+  switch (kind) {
+    case SavedKind::state: return kept_->rows.columns;
+    case SavedKind::skyline: return gather(chosen_columns(format_.no_rows(), front_columns_), {});
+    case SavedKind::rows: break;
+  }
+  return format_.no_rows();
+}
+
 void Standing::restore_rows(Step& step, const QueryContext& context, const std::filesystem::path& file) const {
   const SavedKind kind = saved_kind();
-  const Table& columns = kind == SavedKind::rows ? format_.no_rows() : kept_->rows.columns;
+  const Table columns = saved_columns(kind);
   SavedRows rows =
       read_rows(file, identity_of(format_.query(), format_.schema(), options_, kind),
                 {.columns = columns, .has_times = format_.has_times(), .dims = front_keys_ ? front_keys_->dims() : 0});
@@ -94,13 +108,15 @@ void Standing::restore_rows(Step& step, const QueryContext& context, const std::
       refuse(file, "row " + std::to_string(rows.ids[i]) + " is out of the window");
     }
   }
+  if (kind == SavedKind::rows) return restore_leaves(step, context, std::move(rows));
   const std::vector<RowId> ids = rows.ids;
-  switch (kind) {
-    case SavedKind::rows: return restore_leaves(step, context, std::move(rows));
-    case SavedKind::state: restore_state(step, context, std::move(rows)); break;
-    case SavedKind::skyline: restore_skyline(step, context, std::move(rows)); break;
+  if (kind == SavedKind::state) {
+    restore_state(step, context, std::move(rows));
+  } else {
+    restore_skyline(step, context, std::move(rows));
   }
-  if (step.kept->rows.rows != ids) refuse(file, "it has rows that cannot be in the answer any more");
+  const std::vector<RowId>& left = kind == SavedKind::state ? step.kept->rows.rows : step.front->entered;
+  if (left != ids) refuse(file, "it has rows that cannot be in the answer any more");
   step.view.rows = std::ssize(ids);
 }
 
@@ -133,8 +149,8 @@ void Standing::restore_skyline(Step& step, const QueryContext& context, SavedRow
     columns[static_cast<std::size_t>(front_columns_[i])] = rows.columns.column(static_cast<int>(i));
   }
   const Table all = columns.empty() ? Table::with_rows(size) : Table(std::move(columns));
-  step.front = front_.plan({}, {rows.ids, std::move(rows.keys)});
-  answer_front(step, context, [&](const std::vector<RowId>& entered) {
+  step.front = plan_front(context, {}, {rows.ids, std::move(rows.keys)});
+  follow_skyline(step, context, [&](const std::vector<RowId>& entered) {
     std::vector<RowId> at;
     for (const RowId id : entered) at.push_back(std::ranges::lower_bound(rows.ids, id) - rows.ids.begin());
     return std::vector<Table>{gather(all, at)};

@@ -19,6 +19,7 @@
 #include "engine/standing/front_keys.hpp"
 #include "engine/standing/row_format.hpp"
 #include "engine/standing/saved_rows.hpp"
+#include "engine/standing/skyline_rows.hpp"
 #include "engine/standing/tree.hpp"
 
 namespace skyrank::exec {
@@ -54,7 +55,8 @@ class Standing {
  private:
   /// The part that readers see.
   struct View {
-    std::shared_ptr<const Result> answer;
+    std::shared_ptr<const Result> answer;  ///< null where it is made from the skyline, once somebody asks for it
+    SkylineRows::Ptr skyline;              ///< null without a skyline to follow
     RowId next_id = 0;
     std::int64_t rows = 0;
     Following following = Following::candidates;
@@ -63,7 +65,7 @@ class Standing {
   /// All that a call makes before anything changes.
   struct Step {
     std::optional<TreeEdit> edit;  ///< rows in leaves; nothing where only candidates are kept
-    StatePtr kept;                 ///< the candidates, where only these are kept, or the rows of the skyline
+    StatePtr kept;                 ///< the candidates, where only these are kept
     std::optional<Front::Step> front;
     View view;
     Int128 greatest_time = kNoTime;
@@ -82,10 +84,14 @@ class Standing {
   void change_front(Step& step, const QueryContext& context, const Edits& edits, const NewRows& updates,
                     const NewRows& inserted) const;
   void append_front(Step& step, const QueryContext& context, const Table& rows) const;
-  void answer_front(Step& step, const QueryContext& context,
-                    const std::function<std::vector<Table>(const std::vector<RowId>&)>& rows_of_ids) const;
+  Front::Step plan_front(const QueryContext& context, std::span<const RowId> removed, const FrontInput& input) const;
+  void follow_skyline(Step& step, const QueryContext& context,
+                      const std::function<std::vector<Table>(const std::vector<RowId>&)>& rows_of_ids) const;
+  Result answer_of_skyline(const QueryContext& context, const StateRows& rows) const;
   void add_keys(const QueryContext& context, const Table& rows, std::span<const RowId> ids, FrontInput& input) const;
   void answer_all_rows(Step& step, const QueryContext& context) const;
+  static std::vector<RowId> answered_rows(const View& view);
+  static std::shared_ptr<const Result> counted_answer(Result result);
   void set_answer(Step& step, Result result) const;
   void insert_rows(Step& step, const QueryContext& context, const Table& rows) const;
   void update_rows(Step& step, const QueryContext& context, std::span<const RowId> ids, const Table& rows) const;
@@ -98,6 +104,7 @@ class Standing {
   void restore_state(Step& step, const QueryContext& context, SavedRows rows) const;
   void restore_leaves(Step& step, const QueryContext& context, SavedRows rows) const;
   SavedKind saved_kind() const;
+  Table saved_columns(SavedKind kind) const;
   View view() const;
 
   const EngineState& engine_;
@@ -108,6 +115,7 @@ class Standing {
   const std::optional<FrontKeys> front_keys_;
   query::BoundQuery front_query_;   // over the rows of the skyline, and the columns that it reads
   std::vector<int> front_columns_;  // of those that are kept
+  bool answers_late_ = false;       // the answer is the skyline itself, in columns that are kept
   Front front_;
   Tree tree_;
   StatePtr kept_;

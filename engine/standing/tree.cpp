@@ -1,8 +1,10 @@
 #include "engine/standing/tree.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
+#include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/gpus/row_range.hpp"
@@ -56,6 +58,16 @@ LeafRows rows_left(const Leaf& before, const LeafChange& change, const NewRows& 
   return rows;
 }
 
+/// Returns the rows of two states, ascending.
+StateRows merged(const StateRows& a, const StateRows& b) {
+  StateRows all = joined({&a, &b});
+  const auto order = ascending_order(all.rows);
+  if (order.empty()) return all;
+  all.columns = gather(all.columns, order);
+  std::ranges::sort(all.rows);
+  return all;
+}
+
 /// Returns the rows that are added to a leaf, without copying them.
 Table added_rows(const LeafChange& change, const NewRows& inserted) {
   return rows_of(inserted.rows, change.added_begin, change.added_begin + std::ssize(change.added));
@@ -80,198 +92,227 @@ StatePtr counted(StateRows rows) {
   return std::make_shared<const CountedState>(CountedState{std::move(rows), kernels::Charge(bytes)});
 }
 
+LeafPiece::LeafPiece(Table table) : rows(std::move(table)), charge(bytes_of(rows)) {}
+
+Table Leaf::rows() const {
+  if (pieces.size() == 1) return pieces.front()->rows;
+  std::vector<Table> tables;
+  for (const auto& piece : pieces) tables.push_back(piece->rows);
+  return concatenate(tables);
+}
+
+std::vector<Table> Leaf::rows_at(const std::vector<RowId>& positions) const {
+  std::vector<Table> tables;
+  auto at = positions.begin();
+  RowId first = 0;
+  for (const auto& piece : pieces) {
+    const RowId end = first + piece->rows.num_rows();
+    std::vector<RowId> of_piece;
+    for (; at != positions.end() && *at < end; ++at) of_piece.push_back(*at - first);
+    if (!of_piece.empty()) tables.push_back(gather(piece->rows, of_piece));
+    first = end;
+  }
+  return tables;
+}
+
+void Leaf::append(Table rows) {
+  constexpr std::size_t kMaxOfOneSize = 8;
+  pieces.push_back(std::make_shared<const LeafPiece>(std::move(rows)));
+  const auto size_of = [](const auto& piece) {
+    return std::bit_width(static_cast<std::uint64_t>(piece->rows.num_rows())) / 3;
+  };
+  for (;;) {
+    const auto same = std::ranges::find_if(pieces.rbegin(), pieces.rend(),
+                                           [&](const auto& piece) { return size_of(piece) != size_of(pieces.back()); });
+    if (static_cast<std::size_t>(same - pieces.rbegin()) < kMaxOfOneSize) return;
+    std::vector<Table> tables;
+    for (auto piece = same.base(); piece != pieces.end(); ++piece) tables.push_back((*piece)->rows);
+    auto merged = std::make_shared<const LeafPiece>(concatenate(tables));
+    pieces.erase(same.base(), pieces.end());
+    pieces.push_back(std::move(merged));
+  }
+}
+
 const Leaf* TreeEdit::leaf(std::int64_t number) const {
   if (const auto edited = leaves_.find(number); edited != leaves_.end()) return edited->second.get();
   const auto found = tree_.leaves_.find(number);
   return found == tree_.leaves_.end() ? nullptr : found->second.get();
 }
 
-StatePtr TreeEdit::state(int level, std::int64_t number) const {
+/// Returns the state of a leaf or a node if it is known, else null.
+StatePtr TreeEdit::known_state(int level, std::int64_t number) const {
+  if (const auto edited = states_.find({level, number}); edited != states_.end()) return edited->second;
+  const auto found = tree_.states_.find({level, number});
+  return found == tree_.states_.end() ? nullptr : found->second;
+}
+
+/// Returns true if there are rows below a node.
+bool TreeEdit::has_rows(int level, std::int64_t number) const {
+  const int bits = level * tree_.shape_.node_bits;
+  const std::int64_t end = (number + 1) << bits;
+  for (auto one = leaves_.lower_bound(number << bits); one != leaves_.end() && one->first < end; ++one) {
+    if (one->second != nullptr) return true;
+  }
+  for (auto one = tree_.leaves_.lower_bound(number << bits); one != tree_.leaves_.end() && one->first < end; ++one) {
+    if (!leaves_.contains(one->first)) return true;
+  }
+  return false;
+}
+
+/// Returns the state of a leaf or a node, which is made if it is not known; null without rows.
+StatePtr TreeEdit::state(int level, std::int64_t number) {
+  if (!has_rows(level, number)) return nullptr;
+  if (StatePtr known = known_state(level, number)) return known;
+  StatePtr made;
   if (level == 0) {
-    const Leaf* found = leaf(number);
-    return found == nullptr ? nullptr : found->state;
+    // States of groups number the rows of a leaf from its first id on: their order is what counts.
+    const Leaf& one = *leaf(number);
+    made = counted(groups_ ? kind_->sink(one.rows(), one.ids.front()) : kind_->combine({one.ids, one.rows()}));
+  } else {
+    const int bits = tree_.shape_.node_bits;
+    std::vector<StatePtr> children;
+    for (std::int64_t child = number << bits; child < (number + 1) << bits; ++child) {
+      if (StatePtr one = state(level - 1, child)) children.push_back(std::move(one));
+    }
+    std::vector<const StateRows*> rows;
+    for (const StatePtr& child : children) rows.push_back(&child->rows);
+    made = children.size() == 1 ? children.front() : counted(kind_->combine(joined(rows)));
   }
-  if (const auto edited = nodes_.find({level, number}); edited != nodes_.end()) return edited->second;
-  const auto found = tree_.nodes_.find({level, number});
-  return found == tree_.nodes_.end() ? nullptr : found->second;
+  states_[{level, number}] = made;
+  return made;
 }
 
-StatePtr TreeEdit::root() const { return state(height_, 0); }
-
-bool TreeEdit::is_fresh(RowId id) const { return id >= first_added_ || std::ranges::binary_search(updated_, id); }
-
-bool TreeEdit::is_same(const StatePtr& before, const StatePtr& after) const {
-  if (groups_ || before == nullptr || after == nullptr) return before == after;
-  return before->rows.rows == after->rows.rows &&
-         std::ranges::none_of(after->rows.rows, [&](RowId id) { return is_fresh(id); });
-}
-
-std::vector<const StateRows*> TreeEdit::with(const StatePtr& before, const std::vector<StatePtr>& added) const {
-  std::vector<const StateRows*> all;
-  if (before != nullptr) all.push_back(&before->rows);
-  for (const StatePtr& one : added) all.push_back(&one->rows);
-  return all;
-}
-
-/// Returns the rows of a state that this edit has added, which are its last; null for none.
-StatePtr TreeEdit::fresh_rows(const StatePtr& state) const {
-  const std::vector<RowId>& rows = state->rows.rows;
-  const RowId begin = std::ranges::lower_bound(rows, first_added_) - rows.begin();
-  const auto end = static_cast<RowId>(rows.size());
-  if (begin == end) return nullptr;
-  if (begin == 0) return state;
-  const std::vector<RowId> last = range(begin, end);
-  return counted({{rows.begin() + begin, rows.end()}, gather(state->rows.columns, last)});
-}
-
-/// Makes the tree high enough. Its root is the first node of each new level.
-void TreeEdit::grow(std::int64_t last_leaf) {
+void TreeEdit::apply(const Leaves& changes, const NewRows& updates, const NewRows& inserted) {
   height_ = tree_.height_;
-  while ((last_leaf >> (height_ * tree_.shape_.node_bits)) != 0) {
-    if (StatePtr before = state(height_, 0)) nodes_[{height_ + 1, 0}] = std::move(before);
-    ++height_;
-  }
-}
-
-void TreeEdit::apply(const std::map<std::int64_t, LeafChange>& changes, const NewRows& updates,
-                     const NewRows& inserted) {
-  first_added_ = std::numeric_limits<RowId>::max();
-  for (const auto& [number, change] : changes) {
-    for (const auto& [id, row] : change.updated) updated_.push_back(id);
-    if (!change.added.empty()) first_added_ = std::min(first_added_, change.added.front());
-  }
-  height_ = tree_.height_;
-  if (!changes.empty()) grow(changes.rbegin()->first);
-  Changes of_level;
-  for (const auto& [number, change] : changes) change_leaf(number, change, updates, inserted, of_level);
+  // High enough for the last leaf. The root is the first node of each new level.
+  while (!changes.empty() && (changes.rbegin()->first >> (height_ * tree_.shape_.node_bits)) != 0) ++height_;
+  for (const auto& [number, change] : changes) change_leaf(number, change, updates, inserted);
   if (kind_ == nullptr) {
     root_is_new_ = !changes.empty();
     return;
   }
-  for (int level = 1; level <= height_; ++level) {
-    Changes by_node;
-    for (auto& [number, change] : of_level) {
-      Change& node = by_node[number >> tree_.shape_.node_bits];
-      node.rebuild = node.rebuild || change.rebuild;
-      node.added.insert(node.added.end(), change.added.begin(), change.added.end());
-    }
-    of_level.clear();
-    for (const auto& [number, change] : by_node) change_node(level, number, change, of_level);
-  }
-  root_is_new_ = !of_level.empty();
+  for (const auto& [number, change] : changes) forget_states(number, change);
+  change_root(changes, updates, inserted);
 }
 
 void TreeEdit::change_leaf(std::int64_t number, const LeafChange& change, const NewRows& updates,
-                           const NewRows& inserted, Changes& above) {
+                           const NewRows& inserted) {
   const Leaf* before = leaf(number);
+  auto after = std::make_shared<Leaf>();
   LeafRows rows;
-  std::vector<Table> tables;
-  if (before != nullptr) {
+  if (before != nullptr && change.erased.empty() && change.updated.empty()) {
+    rows.ids.reserve(before->ids.size() + change.added.size());
+    rows.ids = before->ids;
+    rows.times = before->times;
+    after->pieces = before->pieces;
+  } else if (before != nullptr) {
     rows = rows_left(*before, change, updates);
-    tables.push_back(before->rows);
+    std::vector<Table> tables{before->rows()};
     std::vector<RowId> new_values;
     for (const auto& [id, row] : change.updated) new_values.push_back(row);
     if (!new_values.empty()) tables.push_back(gather(updates.rows, new_values));
+    if (!rows.ids.empty()) after->append(gather(tables.size() > 1 ? concatenate(tables) : tables.front(), rows.from));
   }
-  const auto first = before == nullptr ? 0 : static_cast<RowId>(before->ids.size() + change.updated.size());
-  for (std::size_t i = 0; i < change.added.size(); ++i) {
-    const auto row = static_cast<RowId>(i);
-    rows.add(change.added[i], first + row, inserted.times, change.added_begin + row);
-  }
-  if (!change.added.empty()) tables.push_back(added_rows(change, inserted));
-  Change next;
-  if (rows.ids.empty()) {
-    leaves_[number] = nullptr;
-    next.rebuild = true;
-  } else {
-    auto after = std::make_shared<Leaf>();
-    after->rows = tables.size() > 1 ? concatenate(tables) : tables.front();
-    const bool all_stay = change.erased.empty() && change.updated.empty();
-    if (!all_stay || tables.size() == 1) after->rows = gather(after->rows, rows.from);
-    after->ids = std::move(rows.ids);
-    after->times = std::move(rows.times);
-    if (!after->times.empty()) after->first_time = *std::ranges::min_element(after->times);
-    after->charge = kernels::Charge(bytes_of(after->rows) + after->ids.size() * sizeof(RowId) +
-                                    after->times.size() * sizeof(Int128));
-    if (kind_ != nullptr) after->state = leaf_state(before, *after, change, inserted, next);
-    leaves_[number] = std::move(after);
-  }
-  if (next.rebuild || !next.added.empty()) above[number] = std::move(next);
-}
-
-/// Returns the state of a leaf after a change, and in `above` what it means for the nodes above.
-StatePtr TreeEdit::leaf_state(const Leaf* before, const Leaf& leaf, const LeafChange& change, const NewRows& inserted,
-                              Change& above) const {
-  StatePtr old = before == nullptr ? nullptr : before->state;
-  const auto goes = [&] {
-    if (groups_) return !change.erased.empty();
-    return old != nullptr && share(change.erased, old->rows.rows);
-  };
-  // States of groups number the rows of a leaf from its first id on: their order is what counts.
-  if (old == nullptr || !change.updated.empty() || goes()) {
-    StatePtr all = counted(groups_ ? kind_->sink(leaf.rows, leaf.ids.front()) : kind_->combine({leaf.ids, leaf.rows}));
-    if (old == nullptr && !all->rows.rows.empty()) above.added = {all};
-    above.rebuild = old != nullptr && !is_same(old, all);
-    return all;
-  }
-  if (change.added.empty()) return old;
-  const Table added = added_rows(change, inserted);
-  const RowId next = leaf.ids.front() + static_cast<RowId>(before->ids.size());
-  const StatePtr fresh = counted(groups_ ? kind_->sink(added, next) : kind_->combine({change.added, added}));
-  if (fresh->rows.rows.empty()) return old;
-  StatePtr both = counted(kind_->combine(joined(with(old, {fresh}))));
-  const StatePtr come = groups_ ? fresh : fresh_rows(both);
-  if (come == nullptr) return old;
-  above.added = {come};
-  return both;
-}
-
-/// Returns the state of a node's children; null where none has rows.
-StatePtr TreeEdit::of_children(int level, std::int64_t number) const {
-  const int bits = tree_.shape_.node_bits;
-  std::vector<StatePtr> children;
-  for (std::int64_t child = number << bits; child < (number + 1) << bits; ++child) {
-    if (StatePtr one = state(level - 1, child)) children.push_back(std::move(one));
-  }
-  if (children.size() < 2) return children.empty() ? nullptr : children.front();
-  return counted(kind_->combine(joined(with(nullptr, children))));
-}
-
-void TreeEdit::change_node(int level, std::int64_t number, const Change& change, Changes& above) {
-  const StatePtr before = state(level, number);
-  Change next;
-  StatePtr after;
-  if (change.rebuild || before == nullptr) {
-    after = of_children(level, number);
-    // Rows that changed may lie below those of other nodes, and do not follow on them as new rows do.
-    next.rebuild = change.rebuild && !is_same(before, after);
-    if (change.rebuild && !next.rebuild) return;
-    if (!change.rebuild && after != nullptr) next.added = {after};
-  } else {
-    after = counted(kind_->combine(joined(with(before, change.added))));
-    if (groups_) {
-      next.added = change.added;
-    } else if (StatePtr come = fresh_rows(after)) {
-      next.added = {std::move(come)};
-    } else {
-      return;
+  rows.ids.insert(rows.ids.end(), change.added.begin(), change.added.end());
+  if (!change.added.empty()) {
+    const std::int64_t end = change.added_begin + std::ssize(change.added);
+    after->append(gather(inserted.rows, range(change.added_begin, end)));
+    if (!inserted.times.empty()) {
+      rows.times.insert(rows.times.end(), inserted.times.begin() + change.added_begin, inserted.times.begin() + end);
     }
   }
-  nodes_[{level, number}] = std::move(after);
-  if (next.rebuild || !next.added.empty()) above[number] = std::move(next);
+  if (rows.ids.empty()) {
+    leaves_[number] = nullptr;
+    return;
+  }
+  after->ids = std::move(rows.ids);
+  after->times = std::move(rows.times);
+  if (!after->times.empty()) after->first_time = *std::ranges::min_element(after->times);
+  after->charge = kernels::Charge(after->ids.size() * sizeof(RowId) + after->times.size() * sizeof(Int128));
+  leaves_[number] = std::move(after);
+}
+
+/// Forgets the states below the root that a change of a leaf may change. Rows that are no candidates go without a
+/// trace.
+void TreeEdit::forget_states(std::int64_t number, const LeafChange& change) {
+  for (int level = 0; level < height_; ++level, number >>= tree_.shape_.node_bits) {
+    const StatePtr known = known_state(level, number);
+    if (known == nullptr) continue;
+    const bool stays =
+        !groups_ && change.added.empty() && change.updated.empty() && !share(change.erased, known->rows.rows);
+    if (!stays) states_[{level, number}] = nullptr;
+  }
+}
+
+/// Returns the state of rows that came or have new values.
+StateRows TreeEdit::state_of_new_rows(const Leaves& changes, const NewRows& updates, const NewRows& inserted) const {
+  StateRows fresh;
+  std::vector<RowId> new_values;
+  for (const auto& [number, change] : changes) {
+    if (groups_ && !change.added.empty()) {
+      const std::vector<RowId>& ids = leaf(number)->ids;
+      const StateRows groups =
+          kind_->sink(added_rows(change, inserted), ids.front() + std::ssize(ids) - std::ssize(change.added));
+      fresh = fresh.rows.empty() ? groups : joined({&fresh, &groups});
+      continue;
+    }
+    for (const auto& [id, row] : change.updated) {
+      fresh.rows.push_back(id);
+      new_values.push_back(row);
+    }
+    fresh.rows.insert(fresh.rows.end(), change.added.begin(), change.added.end());
+  }
+  if (groups_) return fresh;
+  fresh.columns = new_values.empty() ? inserted.rows : gather(updates.rows, new_values);
+  return fresh.rows.empty() ? fresh : kind_->combine(fresh);
+}
+
+void TreeEdit::change_root(const Leaves& changes, const NewRows& updates, const NewRows& inserted) {
+  const StatePtr before = known_state(tree_.height_, 0);
+  std::vector<RowId> removed;
+  std::vector<RowId> updated;
+  for (const auto& [number, change] : changes) {
+    removed.insert(removed.end(), change.erased.begin(), change.erased.end());
+    for (const auto& [id, row] : change.updated) updated.push_back(id);
+  }
+  const auto loses = [&](const std::vector<RowId>& ids) {
+    return groups_ ? !ids.empty() : before != nullptr && share(before->rows.rows, ids);
+  };
+  if (changes.empty()) {
+    root_ = before;
+    return;
+  }
+  states_[{height_, 0}] = nullptr;
+  if (!has_rows(height_, 0)) {
+    root_ = nullptr;
+  } else if ((before == nullptr && !tree_.leaves_.empty()) || loses(removed) || loses(updated)) {
+    root_ = state(height_, 0);
+  } else {
+    StateRows fresh = state_of_new_rows(changes, updates, inserted);
+    if (before == nullptr) {
+      root_ = counted(std::move(fresh));
+    } else {
+      root_ = fresh.rows.empty() ? before : counted(kind_->combine(merged(before->rows, fresh)));
+    }
+  }
+  const bool is_same = !groups_ && before != nullptr && root_ != nullptr && before->rows.rows == root_->rows.rows &&
+                       !share(root_->rows.rows, updated);
+  if (is_same) root_ = before;
+  root_is_new_ = root_ != before;
+  states_[{height_, 0}] = root_;
 }
 
 StateRows TreeEdit::all_rows() const {
   std::vector<StateRows> rows;
-  for_each_leaf([&](std::int64_t, const Leaf& one) { rows.push_back({one.ids, one.rows}); });
+  for_each_leaf([&](std::int64_t, const Leaf& one) { rows.push_back({one.ids, one.rows()}); });
   std::vector<const StateRows*> pointers;
   for (const StateRows& one : rows) pointers.push_back(&one);
   return pointers.empty() ? StateRows() : joined(pointers);
 }
 
 void TreeEdit::drop_states() {
-  for (const auto& [place, node] : tree_.nodes_) nodes_[place] = nullptr;
-  for (auto& [place, node] : nodes_) node = nullptr;
+  for (const auto& [place, known] : tree_.states_) states_[place] = nullptr;
+  for (auto& [place, known] : states_) known = nullptr;
 }
 
 void TreeEdit::commit(Tree& tree) && noexcept {
@@ -283,7 +324,7 @@ void TreeEdit::commit(Tree& tree) && noexcept {
     all.merge(changed);
   };
   replace(tree.leaves_, leaves_);
-  replace(tree.nodes_, nodes_);
+  replace(tree.states_, states_);
   tree.height_ = height_;
 }
 

@@ -19,9 +19,10 @@
 //   level 1       [0 ... 32,767]  [32,768 ... 65,535]  ...
 //   leaves     [0 ... 4,095]  [4,096 ... 8,191]  ...             a leaf: its rows by ascending id, and their state
 //
-// A leaf has the ids [i * 2^12, (i + 1) * 2^12), a node eight children. The root is node 0 of the top level. A change
-// of a leaf makes new states on its path to the root, each of the states of a few children, and ends where the
-// candidates stay the same.
+// A leaf has the ids [i * 2^12, (i + 1) * 2^12), a node eight children. The root is node 0 of the top level. Its state
+// is always there: rows that come are combined with it. Those of leaves and nodes below are made when they are needed:
+// where a row goes that was in the root's state, this is made anew from those of its children. They go where a change
+// of rows may change them.
 namespace skyrank::exec {
 
 /// Returns the rows of states whose rows ascend from one to the next.
@@ -37,14 +38,28 @@ using StatePtr = std::shared_ptr<const CountedState>;
 /// Returns a state that counts on the account of the thread. Throws kernels::OverLimit.
 StatePtr counted(StateRows rows);
 
+/// Rows that came into a leaf together.
+struct LeafPiece {
+  explicit LeafPiece(Table table);
+  Table rows;  ///< the columns that are kept
+  kernels::Charge charge;
+};
+
 /// The rows whose ids are in the range of a leaf; at least one.
 struct Leaf {
-  std::vector<RowId> ids;     ///< ascending
-  Table rows;                 ///< the columns that are kept
-  std::vector<Int128> times;  ///< with a window by time, else empty
-  Int128 first_time = 0;      ///< the least of the times
-  StatePtr state;             ///< null where the query runs over all rows
-  kernels::Charge charge;
+  std::vector<RowId> ids;                                ///< ascending
+  std::vector<std::shared_ptr<const LeafPiece>> pieces;  ///< their rows, one piece after the other
+  std::vector<Int128> times;                             ///< with a window by time, else empty
+  Int128 first_time = 0;                                 ///< the least of the times
+  kernels::Charge charge;                                ///< for ids and times
+
+  /// Returns all rows, as a copy if there are several pieces.
+  Table rows() const;
+  /// Returns the rows at ascending positions, in tables one after the other.
+  std::vector<Table> rows_at(const std::vector<RowId>& positions) const;
+  /// Adds rows behind those that are there. Pieces of about one size become one where there are many, so that a row is
+  /// copied a few times, however many come one by one.
+  void append(Table rows);
 };
 
 /// The numbers of rows in the ranges of leaves, and of children in nodes, as powers of two.
@@ -75,7 +90,7 @@ class Tree {
   TreeShape shape_;
   int height_ = 0;
   std::map<std::int64_t, std::shared_ptr<const Leaf>> leaves_;
-  std::map<Place, StatePtr> nodes_;
+  std::map<Place, StatePtr> states_;  // of leaves and nodes, as far as they are known
 };
 
 /// The rows that a call brings: the columns that are kept, and their times.
@@ -95,7 +110,7 @@ class TreeEdit {
   void apply(const std::map<std::int64_t, LeafChange>& changes, const NewRows& updates, const NewRows& inserted);
 
   /// Returns the state of all rows; null where there are none.
-  StatePtr root() const;
+  const StatePtr& root() const { return root_; }
   /// Returns true if root() may have another answer than that of the tree.
   bool is_root_new() const { return root_is_new_; }
 
@@ -114,35 +129,24 @@ class TreeEdit {
   void commit(Tree& tree) && noexcept;
 
  private:
-  /// A change of a state, for the state above it.
-  struct Change {
-    bool rebuild = false;         ///< rows went or changed
-    std::vector<StatePtr> added;  ///< rows that came, as states whose rows ascend from one to the next
-  };
-  using Changes = std::map<std::int64_t, Change>;
+  using Leaves = std::map<std::int64_t, LeafChange>;
 
-  StatePtr state(int level, std::int64_t number) const;
-  void grow(std::int64_t last_leaf);
-  void change_leaf(std::int64_t number, const LeafChange& change, const NewRows& updates, const NewRows& inserted,
-                   Changes& above);
-  StatePtr leaf_state(const Leaf* before, const Leaf& leaf, const LeafChange& change, const NewRows& inserted,
-                      Change& above) const;
-  void change_node(int level, std::int64_t number, const Change& change, Changes& above);
-  StatePtr of_children(int level, std::int64_t number) const;
-  std::vector<const StateRows*> with(const StatePtr& before, const std::vector<StatePtr>& added) const;
-  bool is_fresh(RowId id) const;
-  bool is_same(const StatePtr& before, const StatePtr& after) const;
-  StatePtr fresh_rows(const StatePtr& state) const;
+  StatePtr known_state(int level, std::int64_t number) const;
+  StatePtr state(int level, std::int64_t number);
+  bool has_rows(int level, std::int64_t number) const;
+  void change_leaf(std::int64_t number, const LeafChange& change, const NewRows& updates, const NewRows& inserted);
+  void forget_states(std::int64_t number, const LeafChange& change);
+  void change_root(const Leaves& changes, const NewRows& updates, const NewRows& inserted);
+  StateRows state_of_new_rows(const Leaves& changes, const NewRows& updates, const NewRows& inserted) const;
 
   const Tree& tree_;
   const StateKind* kind_;
   bool groups_;
   int height_ = 0;
+  StatePtr root_;
   bool root_is_new_ = false;
-  RowId first_added_ = 0;
-  std::vector<RowId> updated_;                                  // ascending
   std::map<std::int64_t, std::shared_ptr<const Leaf>> leaves_;  // null: gone
-  std::map<Tree::Place, StatePtr> nodes_;                       // null: gone
+  std::map<Tree::Place, StatePtr> states_;                      // null: not known
 };
 
 template <class F>

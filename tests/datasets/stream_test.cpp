@@ -215,6 +215,8 @@ TEST_F(RowStreams, FollowsAFileThatGrows) {
   write("{\"n\":1}\n{\"n\":");
   StreamOptions follow = options(Format::jsonl);
   follow.follow = true;
+  int looks = 0;
+  follow.idle = [&] { ++looks; };
   std::stop_source stop;
   follow.reading.stop = stop.get_token();
   RowStream stream(file_, schema_of_stream(), follow);
@@ -228,6 +230,7 @@ TEST_F(RowStreams, FollowsAFileThatGrows) {
     stop.request_stop();
   });
   EXPECT_THROW(stream.next(), CancelledError);
+  EXPECT_GT(looks, 0);
   RowStream again(file_, schema_of_stream(), [&] {
     StreamOptions fresh = follow;
     fresh.reading.stop = {};

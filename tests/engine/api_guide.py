@@ -12,6 +12,7 @@ HEADER = '''// Made by tests/engine/api_guide.py. Do not edit.
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>

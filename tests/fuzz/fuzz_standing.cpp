@@ -141,7 +141,7 @@ std::string words_of(const Result& result) {
     for (const Column& column : result.table.columns()) {
       text += "|" + to_string(column.value(static_cast<std::int64_t>(i)));
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }
@@ -245,7 +245,10 @@ class History {
       std::erase_if(rows, [&](const auto& row) { return row.first < next_id - window->rows; });
     } else if (const auto* by_time = std::get_if<TimeWindow>(&options_.window)) {
       for (RowId row = 0; row < seen.num_rows(); ++row) greatest = std::max(greatest, time_of(one_of(seen, row)));
-      std::erase_if(rows, [&](const auto& row) { return time_of(row.second) <= greatest - by_time->last.count(); });
+      std::erase_if(rows, [&](const auto& row) {
+        const Int128 time = time_of(row.second);
+        return time == exec::kNoTime || time <= greatest - by_time->last.count();
+      });
     }
   }
 

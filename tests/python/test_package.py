@@ -59,7 +59,7 @@ def test_the_benchmark_of_optimisers_finds_equal_survivors(library, found):
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
 
 
 def test_types():

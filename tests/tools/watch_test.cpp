@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/tools/program.hpp"
@@ -19,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using namespace std::chrono_literals;
 
 constexpr const char* kRows = R"({"name":"a","price":3.5,"day":"2026-05-01"}
 {"name":"b","price":2,"day":"2026-05-02"}
@@ -161,6 +165,21 @@ TEST_F(Watch, SavesNowAndThen) {
   EXPECT_EQ(again.status, 0) << again.err;
   expect_mistake({"--save-every", "2"}, "--save-every needs --state FILE");
   expect_mistake({"--state", state_, "--save-every", "often"}, "'often' is no time");
+}
+
+TEST_F(Watch, SavesWhileNothingComes) {
+  ProgramOptions options;
+  options.while_it_runs = [&](pid_t process, const Outcome& so_far) {
+    if (so_far.out.empty()) return;
+    const std::string before = read_file(state_);
+    for (int i = 0; i < 500 && read_file(state_) == before; ++i) std::this_thread::sleep_for(10ms);
+    kill(process, SIGKILL);
+  };
+  const Outcome outcome =
+      run_skyrank(words({"--from", rows_, "--state", state_, "--save-every", "300ms", "--follow"}), options);
+  EXPECT_EQ(outcome.signal, SIGKILL);
+  EXPECT_THAT(outcome.out, HasSubstr("\"next_id\":4"));
+  EXPECT_EQ(watch({"--from", rows_, "--state", state_}).out, "");
 }
 
 TEST_F(Watch, EndsAtABadLineBehindTheRowsBeforeIt) {

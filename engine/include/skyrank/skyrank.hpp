@@ -2,6 +2,7 @@
 
 // Includes the whole public API except the adapters for Eigen (<skyrank/eigen.hpp>), which need Eigen's headers.
 
+#include <skyrank/archive.hpp>
 #include <skyrank/arrow.hpp>
 #include <skyrank/arrow_device.hpp>
 #include <skyrank/batch.hpp>

@@ -1,19 +1,23 @@
-"""Queries whose answers follow their rows."""
+"""Queries whose answers follow their rows, and archives of optimisers."""
 
 from __future__ import annotations
 
 import datetime
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._engine import Engine, Table, _call, default_engine
 from ._errors import QueryError
+from ._indicators import _points, _reference, _values, hypervolume
 from ._query import Query, core_of
 from ._result import Result
-from ._values import kind_of, whole_number
+from ._values import kind_of, plain, whole_number
 from ._why import row_id
+
+if TYPE_CHECKING:
+    import numpy
 
 
 class Changes(NamedTuple):
@@ -140,7 +144,11 @@ class StandingQuery:
         return Changes(*self._core.update(_ids(ids), _table(rows), _call(timeout)))
 
     def answer(self) -> Result:
-        """Returns the answer over the rows that are there. It stays as it is when rows change."""
+        """Returns the answer over the rows that are there. It stays as it is when rows change.
+
+        That of a skyline without a ranking or a limit is made when it is asked for. Raises ResourceError where memory does
+        not suffice for it.
+        """
         return Result(self._core.answer())
 
     @property
@@ -184,3 +192,130 @@ def _window(window: Mapping[str, Any] | None) -> tuple[int | None, str | None, s
         if not isinstance(text, str):
             raise QueryError(f"'{word}' of a window is a text, not {kind_of(text)}")
     return None, by, last
+
+
+class Archive:
+    """Keeps the points that no other point dominates, as they come: the archive of an optimiser.
+
+    >>> archive = skyrank.Archive()
+    >>> archive.add((1.0, 4.0)), archive.add((2.0, 5.0)), archive.add((0.0, 4.0))
+    (True, False, True)
+    >>> archive.add([[3, 1], [5, 0], [4, 1]])
+    array([ True,  True, False])
+    >>> archive.points
+    array([[0., 4.],
+           [3., 1.],
+           [5., 0.]])
+    >>> archive.ids
+    array([2, 3, 4])
+
+    Values are float64; NaN is the worst one. Of equal points the first stays. With a `step` points are compared by boxes, of
+    which each has one point: the first, unless one dominates it by its values. One thread at a time may use an archive.
+
+    Args:
+        low: Objectives whose smaller values are better, by index. Without `low` and `high` these are all.
+        high: Objectives whose larger values are better. Each objective is in one of both.
+        step: Boxes within which values are equal, as in `skyrank.low`: a number or a ratio such as "10%", for all objectives
+            or one for each, where None is none.
+        capacity: The greatest number of points. One leaves where there are more.
+        by: Which one: "crowding", that of the least crowding distance (see `skyrank.crowding`), or "contribution", that of
+            the least hypervolume contribution; of several the last that came. NaN counts as infinite for crowding.
+        reference: For "contribution", a value for each objective, or one for all. Values of points must be finite.
+
+    Raises:
+        QueryError: The arguments are not as above.
+    """
+
+    __slots__ = ("_add", "_core", "_maximise")
+
+    def __init__(
+        self,
+        low: int | Iterable[int] | None = None,
+        high: int | Iterable[int] | None = None,
+        *,
+        step: Any = None,
+        capacity: int | None = None,
+        by: str = "crowding",
+        reference: Any = None,
+    ) -> None:
+        self._maximise = _directions(low, high)
+        size = whole_number("capacity", capacity)
+        if size is not None and size < 1:
+            raise QueryError(f"an archive has a capacity of 1 or more points, not {size}")
+        if by not in ("crowding", "contribution"):
+            raise QueryError(f"`by` is 'crowding' or 'contribution', not {by!r}")
+        if (reference is not None) != (by == "contribution"):
+            raise QueryError("`by='contribution'` needs a reference, and a reference needs it")
+        steps = step if isinstance(step, (list, tuple)) else [] if step is None else [step]
+        limits = [] if reference is None else _reference(reference)
+        self._core = _core.Archive(self._maximise, [plain(one) for one in steps], size or 0, limits)
+        self._add = self._core.add
+
+    def add(self, points: Any) -> Any:
+        """Adds a point, or points one after the other. Each gets the next id. The first say how many objectives there are.
+
+        Args:
+            points: A tuple, list or vector of values; or an array or lists of shape (points, objectives), and whatever NumPy
+                reads as one.
+
+        Returns:
+            For one point True or False: whether it is kept. For several a mask of bool of those that are there after all of
+            them.
+
+        Raises:
+            DataError: The points have another number of objectives than those before, or values that are not allowed. Then
+                none is added.
+            ResourceError: There is not enough memory.
+        """
+        kept = self._add(points)
+        if kept is None:
+            array = _values(points, "points")
+            kept = self._add(array.astype("float64") if array.ndim == 1 else _points(points))
+        return kept
+
+    @property
+    def points(self) -> numpy.ndarray[Any, Any]:
+        """The points that are kept, in the order of their ids: float64 of shape (points, objectives)."""
+        found: numpy.ndarray[Any, Any] = self._core.points()
+        return found
+
+    @property
+    def ids(self) -> numpy.ndarray[Any, Any]:
+        """The ids of the points that are kept, ascending: a point's id is the number of those that were added before."""
+        found: numpy.ndarray[Any, Any] = self._core.ids().view("int64")
+        return found
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next point gets: the number of points added so far."""
+        return self._core.next_id()
+
+    def hypervolume(self, reference: Any) -> float:
+        """Returns the volume that the points dominate up to a reference point; see `skyrank.hypervolume`."""
+        if self._core.objectives() == 0:
+            return 0.0
+        return hypervolume(self.points, reference, maximise=self._maximise or False)
+
+    def __len__(self) -> int:
+        """Number of points that are kept."""
+        return self._core.size()
+
+    def __repr__(self) -> str:
+        return f"Archive({len(self)} points of {self._core.objectives()} objectives)"
+
+
+def _directions(low: Any, high: Any) -> list[bool]:
+    """Returns, for each objective, whether larger values are better; an empty list for objectives of any number."""
+    if low is None and high is None:
+        return []
+    flags: dict[int, bool] = {}
+    for columns, is_high in ((low, False), (high, True)):
+        given = () if columns is None else (columns,) if hasattr(columns, "__index__") else tuple(columns)
+        for column in given:
+            if not hasattr(column, "__index__"):
+                raise QueryError(f"an objective is named by its index, a whole number, not by {kind_of(column)}")
+            if flags.setdefault(column.__index__(), is_high) != is_high:
+                raise QueryError(f"objective {column} is `low` and `high`")
+    if sorted(flags) != list(range(len(flags))):
+        raise QueryError(f"`low` and `high` name the objectives from 0 on without a gap, not {sorted(flags)}")
+    return [flags[column] for column in range(len(flags))]

@@ -48,6 +48,9 @@ void bind_engine(nb::module_& module);
 /// Adds StandingQuery.
 void bind_standing(nb::module_& module);
 
+/// Adds Archive.
+void bind_archive(nb::module_& module);
+
 /// Adds functions over arrays of rows and columns.
 void bind_arrays(nb::module_& module);
 

@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_results(module);
   skyrank::python::bind_engine(module);
   skyrank::python::bind_standing(module);
+  skyrank::python::bind_archive(module);
   skyrank::python::bind_arrays(module);
   skyrank::python::bind_select(module);
   skyrank::python::bind_indicators(module);

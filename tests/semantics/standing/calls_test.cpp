@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -17,6 +20,7 @@
 #include <skyrank/standing.hpp>
 
 #include "engine/standing/standing_query.hpp"
+#include "tests/build.hpp"
 #include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/parts/steps.hpp"
 
@@ -222,6 +226,9 @@ TEST(Standing, WindowsLetRowsGo) {
   Query query = Query::from("t");
   query.prefer({low("x")});
   StandingQuery of_days(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  StandingQuery without_times(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  EXPECT_EQ(without_times.insert(rows({0, 0}, {false, false})), Changes{});  // out at once, without a time to be before
+  EXPECT_EQ(without_times.num_rows(), 0);
   EXPECT_EQ(of_days.insert(rows({10, 8, 9, 0}, {true, true, true, false})), (Changes{{0, 2}, {}}));
   EXPECT_EQ(of_days.insert(rows({11, 8}, {})), (Changes{{4}, {2}}));
   EXPECT_EQ(of_days.erase(std::vector<RowId>{4}), (Changes{{}, {4}}));
@@ -256,10 +263,10 @@ TEST(Standing, MemoryIsCountedAndRefused) {
   {
     exec::Standing standing(state, skyline(), points({}, {}), {});
     standing.insert(front(1, 10'000), {});
-    const std::size_t used = state.memory->used();
-    EXPECT_GT(used, 10'000 * 2 * sizeof(double));
-    EXPECT_LT(used, 10'000 * 12 * sizeof(double));
     const auto before = standing.answer();
+    const std::size_t used = state.memory->used();
+    EXPECT_GT(used, 10'000 * (2 * sizeof(double)));
+    EXPECT_LT(used, 10'000 * (12 * sizeof(double)));
     EXPECT_THROW(standing.insert(front(10, 100'000), {}), ResourceError);
     EXPECT_EQ(standing.answer(), before);
     EXPECT_EQ(state.memory->used(), used);
@@ -345,6 +352,120 @@ TEST(Standing, SkylinesOfManyRowsAgreeWithTheEngine) {
       ASSERT_EQ(standing.answer()->rows, expected);
     }
   }
+}
+
+TEST(Standing, RowsThatComeOneByOne) {
+  // Leaves of many pieces, and answers that are asked for after many steps.
+  std::mt19937_64 random(11);
+  const auto below = [&](std::int64_t bound) {
+    return std::uniform_int_distribution<std::int64_t>(0, bound - 1)(random);
+  };
+  const auto table = [](const std::vector<double>& x, const std::vector<double>& y) {
+    std::vector<std::string> names;
+    for (const double value : x) names.push_back("name of " + std::to_string(value));
+    return Table({Column::own("x", x), Column::own("y", y), Column::own("name", names)});
+  };
+  Query front = Query::from("points");
+  front.prefer({low("x"), low("y")}).select({"row", "name"});
+  Query ranking = Query::from("points");
+  ranking.rank_by({low("x"), high("y")}).limit(20).select({"name"});
+  for (const Query& query : {front, ranking}) {
+    StandingQuery standing(engine(), query, table({}, {}));
+    std::map<RowId, std::pair<double, double>> there;
+    for (int step = 0; step < (tests::kSanitized ? 2000 : 6000); ++step) {
+      const auto x = static_cast<double>(below(100'000));
+      const double y = 100'000 - x + static_cast<double>(below(step < 3000 ? 5 : 30'000));
+      if (step % 7 == 6) {
+        const RowId id = std::next(there.begin(), below(std::min<std::int64_t>(50, std::ssize(there))))->first;
+        if (step % 2 == 0) {
+          standing.erase(std::vector<RowId>{id});
+          there.erase(id);
+        } else {
+          standing.update(std::vector<RowId>{id}, table({x}, {y}));
+          there[id] = {x, y};
+        }
+      } else {
+        there[standing.next_id()] = {x, y};
+        standing.insert(table({x}, {y}));
+      }
+      if (step % 1000 != 999) continue;
+      std::vector<RowId> ids;
+      std::vector<double> xs;
+      std::vector<double> ys;
+      for (const auto& [id, point] : there) {
+        ids.push_back(id);
+        xs.push_back(point.first);
+        ys.push_back(point.second);
+      }
+      Result expected = engine().run(query, table(xs, ys));
+      for (RowId& row : expected.rows) row = ids[static_cast<std::size_t>(row)];
+      const auto answer = standing.answer();
+      ASSERT_EQ(answer->rows, expected.rows);
+      EXPECT_EQ(standing.num_rows(), std::ssize(there));
+      for (std::int64_t row = 0; row < answer->table.num_rows(); ++row) {
+        ASSERT_EQ(answer->table.column("name").value(row), expected.table.column("name").value(row));
+      }
+    }
+  }
+}
+
+TEST(Standing, SkylinesOfManyRowsAtOnce) {
+  // More rows than are looked at one by one: many of them in the skyline, few of them, and all of them equal.
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (const double spread : {0.0, 0.01, 1.0}) {
+    StandingQuery standing(engine(), skyline(), points({}, {}));
+    std::vector<double> x;
+    std::vector<double> y;
+    for (int call = 0; call < 2; ++call) {
+      std::vector<double> more_x;
+      std::vector<double> more_y;
+      for (int i = 0; i < 20'000; ++i) {
+        more_x.push_back(spread == 0 ? 1.0 : uniform(random));
+        more_y.push_back(1 - more_x.back() + spread * uniform(random));
+      }
+      standing.insert(points(more_x, more_y));
+      x.insert(x.end(), more_x.begin(), more_x.end());
+      y.insert(y.end(), more_y.begin(), more_y.end());
+      ASSERT_EQ(standing.answer()->rows, engine().run(skyline(), points(x, y)).rows);
+    }
+    // All dominators go, and their rows are compared again.
+    std::vector<RowId> there(x.size());
+    std::iota(there.begin(), there.end(), RowId{0});
+    for (int layer = 0; layer < 3 && !there.empty(); ++layer) {
+      const std::vector<RowId> best = standing.answer()->rows;
+      standing.erase(best);
+      std::vector<RowId> left;
+      std::ranges::set_difference(there, best, std::back_inserter(left));
+      there = std::move(left);
+      std::vector<double> left_x;
+      std::vector<double> left_y;
+      for (const RowId id : there) {
+        left_x.push_back(x[static_cast<std::size_t>(id)]);
+        left_y.push_back(y[static_cast<std::size_t>(id)]);
+      }
+      std::vector<RowId> expected = engine().run(skyline(), points(left_x, left_y)).rows;
+      for (RowId& row : expected) row = there[static_cast<std::size_t>(row)];
+      ASSERT_EQ(standing.answer()->rows, expected);
+    }
+  }
+}
+
+TEST(Standing, AnswersThatMemoryDoesNotSufficeForAreRefused) {
+  // Keys of the skyline fit, but not the texts of its answer beside those that are kept.
+  const exec::EngineState state(
+      {.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = std::size_t{2} << 20});
+  Query query = Query::from("t");
+  query.prefer({low("x")}).select({"name"});
+  const Table row({Column::own("x", std::vector<double>{1}),
+                   Column::own("name", std::vector<std::string>{std::string(100'000, 'a')})});
+  exec::Standing standing(state, query, row, {});
+  for (int i = 0; i < 6; ++i) standing.insert(row, {});
+  EXPECT_THROW(standing.answer(), ResourceError);
+  EXPECT_EQ(standing.num_rows(), 6);
+  const Table best({Column::own("x", std::vector<double>{0}), Column::own("name", std::vector<std::string>{"b"})});
+  EXPECT_EQ(standing.insert(best, {}), (Changes{{6}, {0, 1, 2, 3, 4, 5}}));
+  EXPECT_THAT(standing.answer()->rows, ElementsAre(6));
 }
 
 }  // namespace

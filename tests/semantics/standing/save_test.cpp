@@ -234,6 +234,30 @@ TEST_F(StandingSave, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal([&] { loaded(file_, cheapest()); }), HasSubstr("there are 8 bytes too many"));
 }
 
+TEST_F(StandingSave, IdsFarApartTakeNoMemoryBetweenThem) {
+  Query skyline = Query::from("offers");
+  skyline.prefer({low("price")}).select({"row"});
+  for (const Query& query : {skyline, cheapest()}) {
+    StandingQuery best(saving_engine(), query, offers({}, {}));
+    best.insert(offers({3, 1}, {"ccc", "a"}));
+    best.save(file_);
+    std::string bytes = content();
+    const std::uint64_t before[] = {2, 0, 1};  // the number of rows, and their ids
+    const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(before), sizeof(before)));
+    ASSERT_NE(at, std::string::npos);
+    const std::uint64_t far = std::uint64_t{1} << 61;
+    const std::uint64_t next = far + 1;
+    std::memcpy(bytes.data() + at + 16, &far, sizeof(far));
+    std::memcpy(bytes.data() + at - 24, &next, sizeof(next));  // before the greatest time
+    write(with_checksum(bytes));
+    StandingQuery again = loaded(file_, query);
+    EXPECT_EQ(again.next_id(), static_cast<RowId>(next));
+    EXPECT_EQ(again.insert(offers({2}, {"b"})).entered.size(), query.prefer() ? 0 : 1);
+    EXPECT_EQ(again.erase(std::vector<RowId>{static_cast<RowId>(far)}).left,
+              std::vector<RowId>{static_cast<RowId>(far)});
+  }
+}
+
 TEST_F(StandingSave, RefusesRowsOutOfTheWindow) {
   const StandingOptions last_two{.window = RowWindow{2}};
   StandingQuery best(saving_engine(), cheapest(), offers({}, {}), last_two);
@@ -325,7 +349,7 @@ TEST_F(StandingSave, OneWritesWhileOthersReadAndSave) {
   });
   for (int i = 0; i < (tests::kSanitized ? 50 : 200); ++i) {
     best.insert(offers({static_cast<double>(-i), 1e6}, {"a", "b"}));
-    if (i % 3 == 2) best.erase(std::vector<RowId>{2 * i});
+    if (i % 3 == 2) best.erase(std::vector<RowId>{RowId{2} * i});
   }
   done = true;
   others.clear();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Calls of standing queries beside running the query again over the rows that are there. All last answers are compared.
+"""Calls of standing queries beside running the query again over the rows that are there, and of archives beside stacking points
+and filtering them. All last answers are compared.
 
   PYTHONPATH=build/release/python .deps/python/bin/python tools/bench/peers/standing.py --rows 1000000 --out standing.csv
 
@@ -9,6 +10,7 @@ and go, the rows that a call brings, microseconds a call and of running again. N
 
 import argparse
 import csv
+import importlib.util
 import sys
 import time
 
@@ -59,11 +61,53 @@ def measure(query, way, table, batch, calls):
     return seconds / calls * 1e6, compared(standing, query, part(table, first, rows), first)
 
 
+def near_front(random, rows):
+    """Returns points of three objectives near a sphere, where about half are dominated by those of a front on it."""
+    values = numpy.abs(random.normal(size=(rows, 3)))
+    return 1 - values / numpy.linalg.norm(values, axis=1, keepdims=True) * random.normal(1, 0.003, (rows, 1))
+
+
+def stacked(front, points):
+    """Adds points to a front by comparing each with all of it."""
+    for point in points:
+        if (front <= point).all(axis=1).any():
+            continue
+        front = numpy.concatenate([front[~(point <= front).all(axis=1)], point[None]])
+    return front
+
+
+def filtered(front, points):
+    """Adds points to a front by moocore's filter of both."""
+    import moocore
+
+    both = numpy.concatenate([front, points])
+    return both[moocore.is_nondominated(both)]
+
+
+def measure_archive(add, front, batches):
+    """Returns the microseconds a batch of an archive, and of a peer that adds a batch to a front."""
+    archive = skyrank.Archive()
+    archive.add(front)
+    given = [batch if len(batch) > 1 else tuple(batch[0].tolist()) for batch in batches]
+    begin = time.perf_counter()
+    for batch in given:
+        archive.add(batch)
+    ours = time.perf_counter() - begin
+    begin = time.perf_counter()
+    for batch in batches:
+        front = add(front, batch)
+    theirs = time.perf_counter() - begin
+    if sorted(front.tolist()) != sorted(archive.points.tolist()):
+        raise SystemExit("an archive and its peer have different points")
+    return ours / len(batches) * 1e6, theirs / len(batches) * 1e6
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the table")
     parser.add_argument("--calls", type=int, default=20, help="calls that are measured")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 1000, 10_000], help="rows that a call brings")
+    parser.add_argument("--front", type=int, default=10_000, help="points of the front that archives begin with")
     parser.add_argument("--out", help="a CSV file; the standard output otherwise")
     arguments = parser.parse_args()
     table = points(numpy.random.default_rng(1), arguments.rows)
@@ -76,6 +120,16 @@ def main():
                     figures = measure(query, way, table, batch, arguments.calls)
                     writer.writerow([name, arguments.rows, way, batch, *(round(figure, 1) for figure in figures)])
                     out.flush()
+        random = numpy.random.default_rng(1)
+        front = near_front(random, arguments.front)
+        front = front[skyrank.is_nondominated(front)]
+        peers = {"stacked": stacked} | ({"moocore": filtered} if importlib.util.find_spec("moocore") else {})
+        for name, add in peers.items():
+            for batch in (1, 100):
+                batches = [near_front(random, batch) for _ in range(100 * arguments.calls // batch)]
+                figures = measure_archive(add, front, batches)
+                writer.writerow(["archive", len(front), name, batch, *(round(figure, 2) for figure in figures)])
+                out.flush()
 
 
 if __name__ == "__main__":

@@ -209,8 +209,9 @@ int watch(const WatchArguments& arguments, Console& console, Signals& signals) {
               : StandingQuery(engine, query, schema, options);
   datasets::StreamOptions reading = stream_options(batch.table(query.from()), arguments, signals);
   if (resumes && arguments.from != "-") reading.skip_rows = standing.next_id();
-  datasets::RowStream rows(arguments.from, schema, std::move(reading));
   SavedState state(standing, arguments, resumes);
+  reading.idle = [&] { state.save_if_due(); };
+  datasets::RowStream rows(arguments.from, schema, std::move(reading));
   state.save();  // also tells early that it cannot be
   signals.let_finish();
   writer->begin(standing);

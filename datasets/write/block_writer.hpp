@@ -7,8 +7,8 @@
 
 #include <skyrank/table.hpp>
 
-#include "datasets/write/output_file.hpp"
 #include "datasets/write/writer.hpp"
+#include "engine/files/output_file.hpp"
 
 namespace skyrank::datasets {
 
@@ -34,9 +34,9 @@ using TextSink = std::function<void(std::string_view)>;
 std::unique_ptr<BlockWriter> text_blocks(Format format, const WriteOptions& options, TextSink sink);
 
 /// Returns a writer of Parquet files; `name` stands for the file in errors. The output must outlive it.
-std::unique_ptr<BlockWriter> parquet_blocks(OutputFile& output, const std::string& name);
+std::unique_ptr<BlockWriter> parquet_blocks(exec::OutputFile& output, const std::string& name);
 
 /// The same for Arrow files.
-std::unique_ptr<BlockWriter> ipc_blocks(OutputFile& output, const std::string& name);
+std::unique_ptr<BlockWriter> ipc_blocks(exec::OutputFile& output, const std::string& name);
 
 }  // namespace skyrank::datasets

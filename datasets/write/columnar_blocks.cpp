@@ -21,7 +21,7 @@ namespace {
 /// An Arrow stream into an OutputFile, whose exceptions pass through the library as a status.
 class FileStream final : public arrow::io::OutputStream {
  public:
-  explicit FileStream(OutputFile& file) : file_(file) {}
+  explicit FileStream(exec::OutputFile& file) : file_(file) {}
 
   arrow::Status Close() override {
     closed_ = true;
@@ -43,7 +43,7 @@ class FileStream final : public arrow::io::OutputStream {
   using arrow::io::OutputStream::Write;
 
  private:
-  OutputFile& file_;
+  exec::OutputFile& file_;
   std::int64_t position_ = 0;
   bool closed_ = false;
 };
@@ -59,7 +59,7 @@ void check_written(const arrow::Status& status, const std::string& name, Format 
 
 class IpcBlocks final : public BlockWriter {
  public:
-  IpcBlocks(OutputFile& output, std::string name) : stream_(output), name_(std::move(name)) {}
+  IpcBlocks(exec::OutputFile& output, std::string name) : stream_(output), name_(std::move(name)) {}
 
   void append(const Table& block) override {
     const auto batch = to_arrow(block);
@@ -93,7 +93,7 @@ std::shared_ptr<arrow::Array> without_null_entries(const std::shared_ptr<arrow::
 
 class ParquetBlocks final : public BlockWriter {
  public:
-  ParquetBlocks(OutputFile& output, std::string name)
+  ParquetBlocks(exec::OutputFile& output, std::string name)
       : stream_(std::make_shared<FileStream>(output)), name_(std::move(name)) {}
 
   void append(const Table& block) override {
@@ -148,11 +148,11 @@ class ParquetBlocks final : public BlockWriter {
 
 }  // namespace
 
-std::unique_ptr<BlockWriter> parquet_blocks(OutputFile& output, const std::string& name) {
+std::unique_ptr<BlockWriter> parquet_blocks(exec::OutputFile& output, const std::string& name) {
   return std::make_unique<ParquetBlocks>(output, name);
 }
 
-std::unique_ptr<BlockWriter> ipc_blocks(OutputFile& output, const std::string& name) {
+std::unique_ptr<BlockWriter> ipc_blocks(exec::OutputFile& output, const std::string& name) {
   return std::make_unique<IpcBlocks>(output, name);
 }
 

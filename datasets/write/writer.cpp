@@ -12,13 +12,13 @@
 #include <string_view>
 
 #include "datasets/write/block_writer.hpp"
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 #include "engine/threads.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
-std::unique_ptr<BlockWriter> writer_of(OutputFile& output, const std::string& name, Format format,
+std::unique_ptr<BlockWriter> writer_of(exec::OutputFile& output, const std::string& name, Format format,
                                        const WriteOptions& options) {
   switch (format) {
     case Format::csv:
@@ -92,7 +92,7 @@ class BlockPipeline {
 }  // namespace
 
 void write(const Table& table, const std::filesystem::path& file, Format format, const WriteOptions& options) {
-  OutputFile output(file, options.stop);
+  exec::OutputFile output(file, options.stop);
   const auto writer = writer_of(output, file.string(), format, options);
   writer->append(table);
   writer->finish();
@@ -101,7 +101,7 @@ void write(const Table& table, const std::filesystem::path& file, Format format,
 
 void write_blocks(const NextBlock& next, const std::filesystem::path& file, Format format,
                   const WriteOptions& options) {
-  OutputFile output(file, options.stop);
+  exec::OutputFile output(file, options.stop);
   const auto writer = writer_of(output, file.string(), format, options);
   BlockPipeline(next, *writer).run(options.threads);
   writer->finish();

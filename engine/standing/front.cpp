@@ -48,8 +48,13 @@ Front::Front(std::size_t dims, int chunk_bits, bool keeps_dominated)
     : dims_(dims), chunk_bits_(chunk_bits), keeps_dominated_(keeps_dominated), tree_(dims) {}
 
 Front::Chunk* Front::chunk(RowId id) const {
-  const std::int64_t place = chunk_of(id) - first_chunk_;
-  return place < 0 || place >= std::ssize(chunks_) ? nullptr : chunks_[static_cast<std::size_t>(place)].get();
+  const std::int64_t number = chunk_of(id);
+  if (chunks_.empty() || number < chunks_.front().number) return nullptr;
+  // The place of the chunk unless ranges before it have no rows.
+  const auto most = static_cast<std::uint64_t>(number - chunks_.front().number);
+  if (most < chunks_.size() && chunks_[most].number == number) return chunks_[most].chunk.get();
+  const auto found = std::ranges::lower_bound(chunks_, number, {}, &NumberedChunk::number);
+  return found == chunks_.end() || found->number != number ? nullptr : found->chunk.get();
 }
 
 bool Front::is_there(RowId id) const {
@@ -201,18 +206,10 @@ void Front::add_chunks(Step& step, std::span<const RowId> ids) const {
   for (const RowId id : ids) {
     const std::int64_t number = chunk_of(id);
     if (chunk(id) != nullptr) continue;
-    if (step.chunks_.empty()) {
-      step.chunks_ = chunks_;
-      step.first_chunk_ = chunks_.empty() ? number : first_chunk_;
-    }
-    if (number < step.first_chunk_) {  // a row of a range whose rows all had gone gets new values
-      step.chunks_.insert(step.chunks_.begin(), static_cast<std::size_t>(step.first_chunk_ - number), nullptr);
-      step.first_chunk_ = number;
-    }
-    const auto place = static_cast<std::size_t>(number - step.first_chunk_);
-    if (place >= step.chunks_.size()) step.chunks_.resize(place + 1);
-    std::shared_ptr<Chunk>& made = step.chunks_[place];
-    if (made == nullptr) made = std::make_shared<Chunk>(std::size_t{1} << chunk_bits_, dims_);
+    if (step.chunks_.empty()) step.chunks_ = chunks_;
+    const auto place = std::ranges::lower_bound(step.chunks_, number, {}, &NumberedChunk::number);
+    if (place != step.chunks_.end() && place->number == number) continue;
+    step.chunks_.insert(place, {number, std::make_shared<Chunk>(std::size_t{1} << chunk_bits_, dims_)});
   }
 }
 
@@ -264,10 +261,7 @@ void Front::link(RowId id, RowId of) noexcept {
 }
 
 void Front::commit(Step&& step) noexcept {
-  if (!step.chunks_.empty()) {
-    chunks_ = std::move(step.chunks_);
-    first_chunk_ = step.first_chunk_;
-  }
+  if (!step.chunks_.empty()) chunks_ = std::move(step.chunks_);
   for (const Step::Placed& row : step.placed_) unlink(row.id);
   for (const RowId id : step.removed_) unlink(id);
   for (const RowId id : step.removed_) {
@@ -283,13 +277,8 @@ void Front::commit(Step&& step) noexcept {
     }
   }
   for (const Step::Placed& row : step.placed_) link(row.id, row.dominator);
-  for (const RowId id : step.removed_) {
-    const Chunk* const of_id = chunk(id);
-    if (of_id != nullptr && of_id->present == 0) chunks_[static_cast<std::size_t>(chunk_of(id) - first_chunk_)].reset();
-  }
-  const auto used = std::ranges::find_if(chunks_, [](const auto& one) { return one != nullptr; });
-  first_chunk_ += used - chunks_.begin();
-  chunks_.erase(chunks_.begin(), used);
+  const bool is_any_empty = std::ranges::any_of(step.removed_, [&](RowId id) { return chunk(id)->present == 0; });
+  if (is_any_empty) std::erase_if(chunks_, [](const NumberedChunk& one) { return one.chunk->present == 0; });
   tree_ = std::move(step.tree_);
 }
 

@@ -52,12 +52,15 @@ class Front {
       std::ptrdiff_t keys;  ///< first of its new keys in keys_; negative: they stay
     };
     struct Chunk;
+    struct NumberedChunk {
+      std::int64_t number;  ///< of its range of ids
+      std::shared_ptr<Chunk> chunk;
+    };
     kernels::fronts::FrontTree tree_;
     std::vector<RowId> removed_;  // ascending
     std::vector<Placed> placed_;
     kernels::Vector<kernels::fronts::Lane> keys_;
-    std::vector<std::shared_ptr<Chunk>> chunks_;  // all of them, where there are new ones
-    std::int64_t first_chunk_ = 0;
+    std::vector<NumberedChunk> chunks_;  // all of them, where there are new ones
   };
 
   /// Finds what changes when rows go, of which some are none of the front's, and others come. Throws
@@ -72,6 +75,7 @@ class Front {
 
  private:
   using Chunk = Step::Chunk;
+  using NumberedChunk = Step::NumberedChunk;
   struct Examined;
   class Search;
 
@@ -93,8 +97,7 @@ class Front {
   int chunk_bits_;
   bool keeps_dominated_;
   kernels::fronts::FrontTree tree_;
-  std::vector<std::shared_ptr<Chunk>> chunks_;  // from first_chunk_ on; null: no row is there
-  std::int64_t first_chunk_ = 0;
+  std::vector<NumberedChunk> chunks_;  // of the ranges where rows are, ascending
 };
 
 }  // namespace skyrank::exec

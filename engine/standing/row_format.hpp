@@ -25,6 +25,8 @@ class RowFormat {
 
   /// Returns the query whose names and limits hold for all calls.
   const Query& query() const { return named_; }
+  /// Returns a table without rows that has the columns of the schema.
+  const Table& schema() const { return schema_; }
   /// Returns the query over the columns that are kept. `ties: any` has become `first`.
   const query::BoundQuery& bound() const { return bound_; }
   /// Returns a table without rows that has the columns that are kept.

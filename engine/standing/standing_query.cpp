@@ -232,6 +232,10 @@ std::vector<std::size_t> Standing::checked_ids(std::span<const RowId> ids) const
   return order;
 }
 
+void Standing::restore(const std::filesystem::path& file, const RunOptions& options) {
+  step(options, [&](Step& step, const QueryContext& context) { restore_rows(step, context, file); });
+}
+
 void Standing::check_may_change(const char* call) const {
   if (!options_.append_only) return;
   throw QueryError(std::string("'") + call + "' needs a standing query without 'append_only'",
@@ -239,33 +243,3 @@ void Standing::check_may_change(const char* call) const {
 }
 
 }  // namespace skyrank::exec
-
-namespace skyrank {
-
-struct StandingQuery::State : exec::Standing {
-  using Standing::Standing;
-};
-
-StandingQuery::StandingQuery(const Engine& engine, const Query& query, const Table& schema,
-                             const StandingOptions& options)
-    : state_(std::make_unique<State>(*engine.state_, query, schema, options)) {}
-StandingQuery::~StandingQuery() = default;
-StandingQuery::StandingQuery(StandingQuery&&) noexcept = default;
-StandingQuery& StandingQuery::operator=(StandingQuery&&) noexcept = default;
-
-Changes StandingQuery::insert(const Table& rows, const RunOptions& options) { return state_->insert(rows, options); }
-
-Changes StandingQuery::erase(std::span<const RowId> ids, const RunOptions& options) {
-  return state_->erase(ids, options);
-}
-
-Changes StandingQuery::update(std::span<const RowId> ids, const Table& rows, const RunOptions& options) {
-  return state_->update(ids, rows, options);
-}
-
-std::shared_ptr<const Result> StandingQuery::answer() const { return state_->answer(); }
-RowId StandingQuery::next_id() const { return state_->next_id(); }
-std::int64_t StandingQuery::num_rows() const { return state_->num_rows(); }
-PlanNode StandingQuery::explain() const { return state_->explain(); }
-
-}  // namespace skyrank

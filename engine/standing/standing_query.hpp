@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "engine/standing/front.hpp"
 #include "engine/standing/front_keys.hpp"
 #include "engine/standing/row_format.hpp"
+#include "engine/standing/saved_rows.hpp"
 #include "engine/standing/skyline_rows.hpp"
 #include "engine/standing/tree.hpp"
 
@@ -44,6 +46,11 @@ class Standing {
   RowId next_id() const;
   std::int64_t num_rows() const;
   PlanNode explain() const;
+
+  /// Saves as StandingQuery::save.
+  void save(const std::filesystem::path& file) const;
+  /// Takes the rows of a file; called once, before any other call. Throws as StandingQuery::load.
+  void restore(const std::filesystem::path& file, const RunOptions& options);
 
  private:
   /// The part that readers see.
@@ -92,6 +99,12 @@ class Standing {
   void leave_window(const Step& step, Edits& edits) const;
   std::vector<std::size_t> checked_ids(std::span<const RowId> ids) const;
   void check_may_change(const char* call) const;
+  void restore_rows(Step& step, const QueryContext& context, const std::filesystem::path& file) const;
+  void restore_skyline(Step& step, const QueryContext& context, SavedRows rows) const;
+  void restore_state(Step& step, const QueryContext& context, SavedRows rows) const;
+  void restore_leaves(Step& step, const QueryContext& context, SavedRows rows) const;
+  SavedKind saved_kind() const;
+  Table saved_columns(SavedKind kind) const;
   View view() const;
 
   const EngineState& engine_;

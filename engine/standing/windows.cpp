@@ -13,7 +13,7 @@ namespace skyrank::exec {
 bool Standing::is_out(const Step& step, RowId id, Int128 time) const {
   if (const auto* window = std::get_if<RowWindow>(&options_.window)) return id < step.view.next_id - window->rows;
   const auto* window = std::get_if<TimeWindow>(&options_.window);
-  return window != nullptr && time <= step.greatest_time - window->last.count();
+  return window != nullptr && (time == kNoTime || time <= step.greatest_time - window->last.count());
 }
 
 /// Adds the rows to erase that fall out of the window, but for those with new values.

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "datasets/reader.hpp"
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 #include "tests/datasets/formats.hpp"
 #include "tests/datasets/support.hpp"
 #include "tests/fork.hpp"
@@ -287,7 +287,7 @@ TEST(Writer, AKilledWriterLeavesNothing) {
   folder.write("old.csv", "untouched");
   for (const char* name : {"new.csv", "old.csv"}) {
     EXPECT_EQ(in_child([&] {
-                OutputFile file(folder / name);
+                exec::OutputFile file(folder / name);
                 file.write("half");
                 ::raise(SIGKILL);
                 return 0;
@@ -380,11 +380,11 @@ TEST(Writer, TemporaryFilesOfAProcessThatEndsAtOnceAreRemoved) {
   const TemporaryFolder folder;
   folder.write("old.csv", "untouched");
   EXPECT_EQ(in_child([&] {
-              OutputFile first(folder / "new.csv");
-              OutputFile second(folder / "old.csv");
+              exec::OutputFile first(folder / "new.csv");
+              exec::OutputFile second(folder / "old.csv");
               first.write("half");
               second.write("half");
-              remove_temporary_files();
+              exec::remove_temporary_files();
               ::_exit(7);
               return 0;
             }),

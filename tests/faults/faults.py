@@ -56,6 +56,7 @@ COMMANDS = {
     "explain": "explain {data}/parquet.yaml",
     "generate csv": "generate --distribution independent --rows 5000 --dims 2 --out {out}/points.csv",
     "generate parquet": "generate --distribution independent --rows 200 --dims 2 --out {out}/points.parquet",
+    "watch": "watch {data}/csv.yaml --query best --from {data}/points.csv --state {out}/best.standing",
     "calibrate": "calibrate --device cpu --from {data}/runs.csv --out {out}/new/profile.yaml",
 }
 
@@ -85,13 +86,21 @@ class Bench:
             subprocess.run([program, "generate", "--distribution", "independent", "--rows", "2000", "--dims", "1",
                             "--seed", str(i + 1), "--out", self.data / f"groups-{i}.parquet"], check=True)
 
+        # Files of the names of all outputs, which are there before.
+        self.old = dict.fromkeys(("best.csv", "front.csv", "best.parquet", "points.csv", "points.parquet"), b"old")
+        half, state = self.data / "half.csv", self.data / "half.standing"
+        half.write_text("".join((self.data / "points.csv").read_text().splitlines(keepends=True)[:100]))
+        subprocess.run([program, "watch", self.data / "csv.yaml", "--query", "best", "--from", half, "--state", state],
+                       stdout=subprocess.DEVNULL, check=True)
+        self.old["best.standing"] = state.read_bytes()
+
     def run(self, command, kind, call):
         with tempfile.TemporaryDirectory(dir=self.root) as folder:
             folder = pathlib.Path(folder)
             out = folder / "out"
             out.mkdir()
-            for name in ("best.csv", "front.csv", "best.parquet", "points.csv", "points.parquet"):
-                (out / name).write_text("old")
+            for name, content in self.old.items():
+                (out / name).write_bytes(content)
             environment = {"PATH": os.environ.get("PATH", ""), "XDG_CACHE_HOME": str(folder / "cache"),
                            "LD_PRELOAD": str(self.inject), "SKYRANK_FAULT_KIND": kind, "SKYRANK_FAULT_CALL": str(call),
                            "SKYRANK_FAULT_COUNT": str(folder / "count")}
@@ -117,8 +126,8 @@ def without_times(text):
     return b"\n".join(line for line in text.split(b"\n") if b" ms" not in line and b"_ms" not in line)
 
 
-def complaint(outcome, good):
-    """What is wrong with the end of a run in which a call failed; empty if nothing is."""
+def complaint(outcome, good, old):
+    """What is wrong with the end of a run in which a call failed, over files that were there; empty if nothing is."""
     if outcome.status == "hung":
         return "hung"
     if not isinstance(outcome.status, int) or outcome.status < 0:
@@ -130,7 +139,7 @@ def complaint(outcome, good):
     if outcome.status == 0 and without_times(outcome.out) != without_times(good.out):
         return "status 0 with another output"
     for name, content in outcome.files.items():
-        if content not in (b"old", good.files.get(name)):
+        if content not in (old.get(name), good.files.get(name)):
             return f"left {name} behind" if name not in good.files else f"half-written {name}"
     if outcome.status == 0 and outcome.files != good.files:
         return "status 0 with other files"
@@ -179,7 +188,7 @@ def main():
                 if len(calls) > MANY_CALLS:
                     calls = sampled(calls, options.every, options.seed)
                 for call, outcome in zip(calls, pool.map(lambda call: bench.run(command, kind, call), calls)):
-                    what = complaint(outcome, good)
+                    what = complaint(outcome, good, bench.old)
                     ends["failed"] += outcome.failed
                     ends["hung"] += outcome.status == "hung"
                     ends["aborted"] += isinstance(outcome.status, int) and outcome.status < 0

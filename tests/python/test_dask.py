@@ -172,3 +172,22 @@ def test_errors(client, folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(skyrank.ResourceError, match=r"a query over Dask needs dask: pip install 'skyrank\[dask\]'"):
         skyrank.dask.query(folder, query)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_running_answers_follow_parts(name):
+    question, whole = QUERIES[name], table(900)
+    running = skyrank.dask.RunningAnswer(question)
+    with pytest.raises(skyrank.DataError):
+        running.answer()
+    for begin in range(0, 900, 300):
+        part = [whole.slice(begin, 120), whole.slice(begin + 120, 180)]
+        running.add(skyrank.dask.partial(part, question).compute(scheduler="synchronous"))
+        expected = skyrank.query(whole.slice(0, begin + 300), question)
+        assert running.answer().rows.tolist() == expected.rows.tolist()
+        assert running.answer().to_dict() == expected.to_dict()
+    kept = skyrank.Partial.from_bytes(running.partial.to_bytes())
+    again = skyrank.dask.RunningAnswer(question, kept)
+    assert again.answer().rows.tolist() == running.answer().rows.tolist()
+    with pytest.raises(skyrank.DataError, match="belongs to the query"):
+        running.add(skyrank.partial(Query().rank_by("rating").limit(7), whole, 0))

@@ -169,3 +169,23 @@ def test_errors(frame, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(skyrank.ResourceError, match=r"a query over Spark needs pyspark: pip install 'skyrank\[spark\]'"):
         skyrank.spark.query(frame, QUERIES["skyline"])
+
+
+def test_answers_follow_the_batches_of_a_stream(spark, tmp_path):
+    question, whole = QUERIES["skyline"], table()
+    running = skyrank.spark.BatchAnswer(question)
+    for batch in range(3):
+        part = tmp_path / f"part{batch}.parquet"
+        parquet.write_table(whole.slice(1500 * batch, 1500), part)
+        frame = spark.read.parquet(str(part))
+        for _ in range(2):  # Spark may repeat one
+            running(frame, batch)
+        same(running.answer(), skyrank.query(whole.slice(0, 1500 * (batch + 1)), question))
+    folder = tmp_path / "stream"
+    folder.mkdir()
+    parquet.write_table(whole, folder / "all.parquet")
+    streamed = skyrank.spark.BatchAnswer(question)
+    schema = spark.read.parquet(str(folder)).schema
+    stream = spark.readStream.schema(schema).parquet(str(folder)).writeStream.foreachBatch(streamed)
+    stream.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+    same(streamed.answer(), skyrank.query(whole, question))

@@ -54,6 +54,33 @@ def test_random_histories_agree_with_the_engine():
             assert list(best.answer().rows) == [list(there)[row] for row in expected.rows]
 
 
+def test_saved_queries_go_on(tmp_path):
+    file = tmp_path / "best.standing"
+    for window, append_only in [(None, False), ({"rows": 4}, False), (None, True)]:
+        options = {"window": window, "append_only": append_only}
+        best = StandingQuery(OFFERS, SCHEMA, **options)
+        best.insert(offers([3, 2, 1, 5], [1, 2, 0, 9]))
+        best.save(file)
+        again = StandingQuery.load(file, OFFERS, SCHEMA, **options)
+        assert type(again) is StandingQuery
+        assert (len(again), again.next_id) == (len(best), 4)
+        assert list(again.answer().rows) == list(best.answer().rows)
+        more = offers([2, 0], [2, 1])
+        assert again.insert(more) == best.insert(more)
+        assert repr(again) == repr(best)
+    with pytest.raises(skyrank.DataError, match="was saved by another query"):
+        StandingQuery.load(os.fspath(file), OFFERS.limit(3), SCHEMA, append_only=True)
+    with pytest.raises(skyrank.DataError, match="that is append-only"):
+        StandingQuery.load(file, OFFERS, SCHEMA)
+    with pytest.raises(skyrank.DataError, match="is damaged or cut off"):
+        file.write_bytes(file.read_bytes()[:-1])
+        StandingQuery.load(file, OFFERS, SCHEMA, append_only=True)
+    with pytest.raises(skyrank.ResourceError, match="none"):
+        StandingQuery.load(tmp_path / "none", OFFERS, SCHEMA)
+    with pytest.raises(skyrank.ResourceError):
+        best.save(tmp_path / "none" / "best.standing")
+
+
 def test_windows():
     last = StandingQuery(OFFERS, SCHEMA, window={"rows": 2})
     assert last.insert(offers([0, 1, 2], [9, 8, 7])) == ([1], [])

@@ -98,7 +98,8 @@ TEST_F(CommandLine, PrintsAHelpWithAnExampleForEachCommand) {
   const Outcome outcome = run_skyrank({"--help"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const std::string command : {"run", "check", "explain", "generate", "algorithms", "bench", "calibrate", "man"}) {
+  for (const std::string command :
+       {"run", "check", "explain", "watch", "generate", "algorithms", "bench", "calibrate", "man"}) {
     EXPECT_THAT(outcome.out, HasSubstr("\n  " + command + " "));
     const Outcome help = run_skyrank({command, "--help"});
     EXPECT_EQ(help.status, 0);
@@ -121,10 +122,11 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 }
 
 TEST_F(CommandLine, OffersTheNearestName) {
-  expect_mistake({"rnu", batch_},
-                 "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, plot, sql, show, "
-                 "describe, generate, "
-                 "algorithms, bench, calibrate, completion, man");
+  expect_mistake(
+      {"rnu", batch_},
+      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, watch, plot, sql, show, "
+      "describe, generate, "
+      "algorithms, bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");
   expect_mistake({"run", batch_, "--query", "fron"},
                  "there is no query 'fron' in the batch; did you mean 'front'? (it has front, top)");

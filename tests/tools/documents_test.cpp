@@ -150,6 +150,12 @@ TEST(Documents, ShowWhyARowIsNotInTheAnswer) {
   EXPECT_EQ(lines_of(outcome.out), block(lines_of(outcome.out).front()));
 }
 
+TEST(Documents, ShowChangesThatWatchPrints) {
+  const Outcome outcome = run_in_clone({"watch", "datasets/examples/hotels.yaml", "--query", "top-rated", "--from",
+                                        "datasets/examples/hotels.csv", "--step", "32"});
+  EXPECT_EQ(lines_of(outcome.out), block(lines_of(outcome.out).front()));
+}
+
 TEST(Documents, ShowWhatAMistakeInABatchIsAnsweredWith) {
   const std::vector<std::string> shown =
       block("skyrank: batch.yaml:7:12: there is no column 'pric'; did you mean 'price'?");

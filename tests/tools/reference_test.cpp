@@ -46,8 +46,8 @@ std::set<std::pair<std::string, std::string>> options_in_helps() {
       if (it->str(2) != "--list" && it->str(2) != "--rules") result.emplace(command, it->str(2));
     }
   };
-  for (const std::string command : {"run", "check", "explain", "why", "plot", "sql", "show", "generate", "algorithms",
-                                    "bench", "calibrate", "completion", "man"}) {
+  for (const std::string command : {"run", "check", "explain", "why", "watch", "plot", "sql", "show", "generate",
+                                    "algorithms", "bench", "calibrate", "completion", "man"}) {
     add(command, printed({command, "--help"}));
   }
   return result;

@@ -37,6 +37,7 @@ ALLOWED = {
     "planner/cost/papers": ["planner", *PRODUCTION_KERNELS, *PAPERS],
     "engine/include": [],
     "engine": ["engine/include", *PRODUCTION_KERNELS],
+    "engine/files": ["engine/include"],
     "engine/runtime": [*ENGINE, "planner"],
     "engine/query": ["engine/include", "engine"],
     "engine/expression": [*ENGINE, "engine/runtime", "engine/query"],
@@ -67,12 +68,12 @@ ALLOWED = {
     ],
     "engine/standing": [
         *ENGINE, "engine/runtime", "engine/query", "engine/expression", "engine/device", "engine/keys",
-        "engine/plan", "engine/operators", "engine/plan/rules", "engine/executor", "engine/parts", "planner",
+        "engine/plan", "engine/operators", "engine/plan/rules", "engine/executor", "engine/parts", "engine/files", "planner",
     ],
     "engine/examples": ["engine/include"],
     "engine/python": ["engine/include", "engine", "datasets"],
-    "datasets": ["engine/include", "engine"],
-    "tools": ["engine/include", "engine", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],
+    "datasets": ["engine/include", "engine", "engine/files"],
+    "tools": ["engine/include", "engine", "engine/files", "engine/query", "datasets", "planner", *PRODUCTION_KERNELS],
 }
 EVERYTHING = list(ALLOWED)
 ALLOWED["tests"] = EVERYTHING

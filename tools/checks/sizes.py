@@ -19,7 +19,7 @@ import sys
 from repository import finish, listed, root_of
 
 READERS = ("datasets/*.cpp", "datasets/*.hpp", "engine/arrow*.cpp", "engine/arrow*.hpp", "engine/parts/states/*.cpp",
-           "engine/parts/states/*.hpp", "tools/mpi/*.cpp", "tools/mpi/*.hpp")
+           "engine/parts/states/*.hpp", "engine/standing/saved_*.cpp", "engine/standing/saved_*.hpp", "tools/mpi/*.cpp", "tools/mpi/*.hpp")
 OTHERS = re.compile(r"datasets/(?:generate|write)/")  # which read nothing
 CHECKED = ("checked_count", "checked_multiply", "checked_add", "checked_extent")
 # Names under which Arrow, Parquet, its page headers and MPI give counts that somebody else wrote.

@@ -81,6 +81,22 @@ struct WhyArguments {
   bool json = false;
 };
 
+struct WatchArguments {
+  BatchArguments batch;
+  std::string from = "-";                 ///< a file, or - for the standard input
+  std::string format;                     ///< jsonl, csv, tsv or arrow; empty: by the name of the file, or jsonl
+  bool follow = false;                    ///< wait for more at the end of a file
+  std::filesystem::path state;            ///< file to resume from and to save to; empty: none
+  std::string save_every;                 ///< rows or a time; empty: at the end alone
+  std::int64_t step = 0;                  ///< most rows that are taken at a time; 0: as many as have come
+  std::optional<std::int64_t> last_rows;  ///< window of so many rows
+  std::string last;                       ///< window of such a time
+  std::string by;                         ///< column of times of that window
+  std::string show;                       ///< changes or table; empty: table on a terminal, else changes
+  int threads = 0;
+  std::size_t memory_bytes = 0;
+};
+
 struct PlotArguments {
   std::filesystem::path batch;
   std::string query;
@@ -158,6 +174,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals);
 int check(const CheckArguments& arguments, Console& console, Signals& signals);
 int explain(const ExplainArguments& arguments, Console& console, Signals& signals);
 int why(const WhyArguments& arguments, Console& console, Signals& signals);
+int watch(const WatchArguments& arguments, Console& console, Signals& signals);
 /// Does not return where the program that draws can be run.
 int plot(const PlotArguments& arguments, Console& console, Signals& signals);
 int sql(const SqlArguments& arguments, Console& console, Signals& signals);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,17 @@ class SKYRANK_EXPORT StandingQuery {
   StandingQuery(StandingQuery&&) noexcept;
   /// Moves the query; no call of either may be under way.
   StandingQuery& operator=(StandingQuery&&) noexcept;
+
+  /// Loads a query that `save` saved, with the query, the schema and the options that it was made with. It goes on as
+  /// the saved one would: with its rows, ids, answer and window. The answer is made anew from the rows. Throws what the
+  /// constructor and `insert` throw, DataError where the file is no saved standing query, is damaged, is of another
+  /// version, or is one of another query, schema, window or `append_only`, and ResourceError where it cannot be read.
+  static StandingQuery load(const Engine& engine, const std::filesystem::path& file, const Query& query,
+                            const Table& schema, const StandingOptions& options = {}, const RunOptions& run = {});
+
+  /// Saves the query to a file, which is replaced as a whole, or stays as it was where this throws. It is for this
+  /// version of its format alone. Calls that change rows wait for it. Throws ResourceError.
+  void save(const std::filesystem::path& file) const;
 
   /// Adds rows, which get the next ids. Their values are copied. Throws what Engine::run throws, and BindError where
   /// the columns are not those of the schema, in any order.

@@ -264,6 +264,19 @@ class StandingQuery:
         last: str,
         append_only: bool,
     ) -> None: ...
+    @staticmethod
+    def load(
+        engine: Engine,
+        file: str,
+        query: Query,
+        schema: Table,
+        rows: int | None,
+        by: str | None,
+        last: str,
+        append_only: bool,
+        call: Call,
+    ) -> StandingQuery: ...
+    def save(self, file: str) -> None: ...
     def insert(self, rows: Table, call: Call) -> tuple[list[int], list[int]]: ...
     def erase(self, ids: list[int], call: Call) -> tuple[list[int], list[int]]: ...
     def update(self, ids: list[int], rows: Table, call: Call) -> tuple[list[int], list[int]]: ...

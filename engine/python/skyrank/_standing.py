@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,6 +74,48 @@ class StandingQuery:
         rows, by, last = _window(window)
         core = self._engine._core
         self._core = _core.StandingQuery(core, core_of(query), _table(schema), rows, by, last, bool(append_only))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        query: Query,
+        schema: Any,
+        *,
+        engine: Engine | None = None,
+        window: Mapping[str, Any] | None = None,
+        append_only: bool = False,
+        timeout: float | datetime.timedelta | None = None,
+    ) -> StandingQuery:
+        """Loads a query that `save` saved, which goes on with its rows, ids, answer and window.
+
+        Args:
+            path: The file.
+            query, schema, engine, window, append_only: Those with which the query was made.
+            timeout: Seconds, > 0, or a timedelta, after which there is a TimeoutError.
+
+        Raises what the constructor and `insert` raise, DataError where the file is no saved standing query, is damaged,
+        is of another version of the format, or is one of another query, schema, window or `append_only`, and
+        ResourceError where it cannot be read.
+        """
+        loaded = cls.__new__(cls)
+        loaded._engine = default_engine() if engine is None else engine
+        core = loaded._engine._core
+        rows, by, last = _window(window)
+        loaded._core = _core.StandingQuery.load(
+            core, os.fspath(path), core_of(query), _table(schema), rows, by, last, bool(append_only), _call(timeout)
+        )
+        return loaded
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the query to a file, which is replaced as a whole, or stays as it was where this raises.
+
+        The file is for this version of its format alone. Calls that change rows wait for it.
+
+        Raises:
+            ResourceError: The file cannot be written.
+        """
+        self._core.save(os.fspath(path))
 
     def insert(self, rows: Any, *, timeout: float | datetime.timedelta | None = None) -> Changes:
         """Adds rows, which get the next ids. Their values are copied.

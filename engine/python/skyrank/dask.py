@@ -8,6 +8,12 @@
 Each part of the data gives a partial answer in a task of its own, a tree of tasks merges them, and the answer is the one
 that `skyrank.query` gives over the whole table. Dask's current scheduler runs the tasks: that of a
 `distributed.Client`, if there is one. It repeats the tasks of a worker that is lost.
+
+An answer over data that come day by day follows them, and keeps their partial answer alone:
+
+>>> running = skyrank.dask.RunningAnswer(best)
+>>> running.add(skyrank.dask.partial("offers/2026-05-01/*.parquet", best).compute())    # doctest: +SKIP
+>>> running.answer()                                                                    # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import DataError, required
 from ._input import _is_path
+from ._parts import RunningAnswer as RunningAnswer
 from ._parts import joined, worker_engine
 from ._query import Query, core_of
 from ._result import Result

@@ -6,6 +6,12 @@
 
 Each partition gives a partial answer in a task of Spark (`mapInArrow`), which Spark repeats where an executor is lost.
 The driver merges them; where they are many, tasks of Spark merge them first.
+
+An answer over a stream follows its batches:
+
+>>> running = skyrank.spark.BatchAnswer(best)
+>>> stream.writeStream.foreachBatch(running).start()             # doctest: +SKIP
+>>> running.answer()                                             # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from typing import Any
 from . import _core
 from ._engine import Partial, default_engine
 from ._errors import DataError, required
-from ._parts import joined, worker_engine
+from ._parts import RunningAnswer, joined, worker_engine
 from ._query import Query, core_of
 from ._result import Result
 
@@ -42,6 +48,11 @@ def query(frame: Any, question: Query, *, split_every: int = 64) -> Result:
         BindError, QueryError, DeviceError: Before Spark starts a job.
         pyspark.errors.PythonException: A task failed; its text ends with that of SkyRank's exception.
     """
+    return default_engine().merge(question, [partial(frame, question, split_every=split_every)])
+
+
+def partial(frame: Any, question: Query, *, split_every: int = 64) -> Partial:
+    """Returns the partial answer over a Spark DataFrame, for `skyrank.merge`; takes and raises what `query` does."""
     required("pyspark", "spark", "a query over Spark")
     if split_every < 2:
         raise ValueError("split_every is 2 or more")
@@ -61,7 +72,34 @@ def query(frame: Any, question: Query, *, split_every: int = 64) -> Result:
     # A partition without rows has no batches, and gives no answer.
     if not partials:
         partials = [default_engine().partial(question, empty, 0)]
-    return default_engine().merge(question, [joined(question, partials)])
+    return joined(question, partials)
+
+
+class BatchAnswer(RunningAnswer):
+    """The answer over all batches of a stream of Spark so far: a function for `DataStreamWriter.foreachBatch`.
+
+    A batch that Spark repeats, as it may after an error, counts once. What it keeps is lost with the process: after a
+    restart from a checkpoint, Spark goes on behind the last batch, so keep `partial` and `batch` (`Partial.to_bytes`)
+    with the checkpoint.
+
+    Args:
+        question: The query.
+        split_every: As in `query`.
+        partial: The partial answer of the batches so far; None for none.
+        batch: The number of the last of them; -1 for none.
+    """
+
+    def __init__(self, question: Query, *, split_every: int = 64, partial: Partial | None = None, batch: int = -1) -> None:
+        super().__init__(question, partial)
+        self.batch = batch
+        self._split_every = split_every
+
+    def __call__(self, frame: Any, batch: int) -> None:
+        """Takes a batch of the stream. Row ids count from its first batch on."""
+        if batch <= self.batch:
+            return
+        self.add(partial(frame, self.question, split_every=self._split_every))
+        self.batch = batch
 
 
 def _narrowed(frame: Any, question: Query) -> Any:

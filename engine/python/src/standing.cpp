@@ -62,6 +62,17 @@ OwnStanding* make_standing(ForkedEngine& engine, const Query& query, const Table
       engine.get(), query, schema, StandingOptions{.window = window_of(rows, by, last), .append_only = append_only}));
 }
 
+OwnStanding* load_standing(ForkedEngine& engine, const std::string& file, const Query& query, const Table& schema,
+                           std::optional<std::int64_t> rows, const std::optional<std::string>& by,
+                           const std::string& last, bool append_only, const Call& call) {
+  const StandingOptions options{.window = window_of(rows, by, last), .append_only = append_only};
+  const Engine& own = engine.get();
+  return interruptible(call.main_thread, [&](std::stop_token stop) {
+    return new OwnStanding(std::make_unique<StandingQuery>(
+        StandingQuery::load(own, file, query, schema, options, call.options(std::move(stop)))));
+  });
+}
+
 /// Calls f(standing, options) as a call of Python runs, and returns the ids that entered and left.
 template <class F>
 nb::tuple changed(OwnStanding& self, const Call& call, const F& f) {
@@ -77,6 +88,14 @@ void bind_standing(nb::module_& module) {
   nb::class_<OwnStanding>(module, "StandingQuery")
       .def(nb::new_(&make_standing), nb::keep_alive<0, 1>(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg(), nb::arg())
+      .def_static("load", &load_standing, nb::keep_alive<0, 1>(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+                  nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
+      .def("save",
+           [](const OwnStanding& self, const std::string& file) {
+             const StandingQuery& standing = self.get();
+             const nb::gil_scoped_release others_run;
+             standing.save(file);
+           })
       .def("insert",
            [](OwnStanding& self, const Table& rows, const Call& call) {
              return changed(self, call, [&](StandingQuery& standing, const RunOptions& options) {

@@ -226,6 +226,9 @@ TEST(Standing, WindowsLetRowsGo) {
   Query query = Query::from("t");
   query.prefer({low("x")});
   StandingQuery of_days(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  StandingQuery without_times(engine(), query, rows({}, {}), {.window = TimeWindow{"day", std::chrono::hours(48)}});
+  EXPECT_EQ(without_times.insert(rows({0, 0}, {false, false})), Changes{});  // out at once, without a time to be before
+  EXPECT_EQ(without_times.num_rows(), 0);
   EXPECT_EQ(of_days.insert(rows({10, 8, 9, 0}, {true, true, true, false})), (Changes{{0, 2}, {}}));
   EXPECT_EQ(of_days.insert(rows({11, 8}, {})), (Changes{{4}, {2}}));
   EXPECT_EQ(of_days.erase(std::vector<RowId>{4}), (Changes{{}, {4}}));

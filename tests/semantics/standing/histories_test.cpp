@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -54,6 +56,20 @@ bool is_row_column(const Query& query, std::size_t column) {
   return query.select()[column].expression.text() == "row";
 }
 
+/// The name of a file that is removed at the end.
+class TemporaryPath {
+ public:
+  TemporaryPath() : path_(std::filesystem::temp_directory_path() / ("standing-" + std::to_string(::getpid()))) {}
+  ~TemporaryPath() { std::filesystem::remove(path_); }
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// One standing query with the rows that are there, as positions in a table of values.
 class History {
  public:
@@ -64,13 +80,12 @@ class History {
     if (chance(10)) query.nulls(Missing::error);
     pool_ = case_.table.num_rows();
     draw_options();
-    const exec::TreeShape shape =
-        chance(20) ? exec::TreeShape() : exec::TreeShape{static_cast<int>(below(6)), 1 + static_cast<int>(below(3))};
+    const exec::TreeShape shape = draw_shape();
     if (chance(20)) {
       const std::size_t bytes = (std::size_t{1} << 15) + static_cast<std::size_t>(below(1 << 20));
       limited_.emplace(EngineOptions{.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = bytes});
     }
-    standing_.emplace(limited_ ? *limited_ : exec::state(), query, case_.table, options_, shape);
+    standing_ = made(shape);
     follow();
   }
 
@@ -88,6 +103,16 @@ class History {
   Expression any_column() {
     const int column = static_cast<int>(below(case_.table.num_columns()));
     return Expression::column(case_.table.column(column).name());
+  }
+
+  exec::TreeShape draw_shape() {
+    if (chance(20)) return {};
+    return {static_cast<int>(below(6)), 1 + static_cast<int>(below(3))};
+  }
+
+  std::unique_ptr<exec::Standing> made(exec::TreeShape shape) const {
+    return std::make_unique<exec::Standing>(limited_ ? *limited_ : exec::state(), case_.query, case_.table, options_,
+                                            shape);
   }
 
   /// A skyline of some columns under the condition of the case, the kind of query that most ask.
@@ -160,7 +185,10 @@ class History {
       std::erase_if(there_, [&](const auto& row) { return row.first < next_id_ - window->rows; });
     } else if (const auto* by_time = std::get_if<TimeWindow>(&options_.window)) {
       for (const RowId row : new_rows) greatest_ = std::max(greatest_, time_of(row));
-      std::erase_if(there_, [&](const auto& row) { return time_of(row.second) <= greatest_ - by_time->last.count(); });
+      std::erase_if(there_, [&](const auto& row) {
+        const Int128 time = time_of(row.second);
+        return time == exec::kNoTime || time <= greatest_ - by_time->last.count();
+      });
     }
   }
 
@@ -248,7 +276,29 @@ class History {
     follow();
   }
 
+  /// Goes on with a query that is loaded from a file, with leaves of other sizes.
+  void load() {
+    const TemporaryPath file;
+    std::unique_ptr<exec::Standing> loaded;
+    const auto before = answer();
+    try {
+      standing_->save(file.path());
+      loaded = made(draw_shape());
+      loaded->restore(file.path(), {});
+    } catch (const ResourceError&) {
+      EXPECT_TRUE(limited_);  // the memory of both
+      return;
+    }
+    EXPECT_EQ(loaded->num_rows(), standing_->num_rows());
+    EXPECT_EQ(loaded->next_id(), next_id_);
+    standing_ = std::move(loaded);
+    const auto after = answer();
+    if (before != nullptr && after != nullptr) expect_equal(*after, *before);
+    follow();
+  }
+
   void call() {
+    if (chance(10)) return load();
     const std::int64_t kind = below(10);
     if (kind < 4 || (options_.append_only && kind < 8)) return insert();
     if (options_.append_only || kind == 9) return refused();
@@ -309,7 +359,7 @@ class History {
   StandingOptions options_;
   std::optional<int> time_column_;
   std::optional<exec::EngineState> limited_;  // with little memory, so that calls are refused now and then
-  std::optional<exec::Standing> standing_;
+  std::unique_ptr<exec::Standing> standing_;
   std::map<RowId, RowId> there_;  // ids, and positions in the table of values
   RowId next_id_ = 0;
   Int128 greatest_ = exec::kNoTime;

@@ -16,6 +16,7 @@ struct Arguments {
   CheckArguments check;
   ExplainArguments explain;
   WhyArguments why;
+  WatchArguments watch;
   PlotArguments plot;
   SqlArguments sql;
   ShowArguments show;

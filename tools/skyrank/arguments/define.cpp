@@ -200,6 +200,53 @@ void define_why(CLI::App& app, Arguments& arguments) {
   command.footer("Example:\n  skyrank why datasets/examples/hotels.yaml good-deals 5");
 }
 
+void define_watch(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("watch", "Follow the answer of a query over rows as they come");
+  WatchArguments& watch = arguments.watch;
+  add_batch_options(command, watch.batch);
+  command
+      .add_option(
+          "--from", watch.from,
+          "Where rows come from: a file, or - for the standard input (default: -). The query's table in the batch "
+          "gives their columns and types")
+      ->type_name("FILE");
+  const auto* format =
+      command
+          .add_option("--format", watch.format,
+                      "jsonl, csv, tsv or arrow, which is an Arrow stream (default: by the name of the "
+                      "file, or jsonl)")
+          ->type_name("FORMAT");
+  offer(arguments, format, {"jsonl", "csv", "tsv", "arrow"});
+  command.add_flag("--follow", watch.follow, "Wait for more rows at the end of a file");
+  command
+      .add_option("--state", watch.state,
+                  "Resume from this file, and save to it at the end; rows of a file that were taken are left out")
+      ->type_name("FILE");
+  command
+      .add_option("--save-every", watch.save_every,
+                  "Save to the file of --state after so many rows, or such a time, too, such as 10000 or 30s")
+      ->type_name("N|TIME");
+  command.add_option("--step", watch.step, "The most rows to take at a time (default: as many as have come)")
+      ->type_name("N");
+  command.add_option("--last-rows", watch.last_rows, "Keep only the last N rows")->type_name("N");
+  command
+      .add_option("--last", watch.last,
+                  "Keep only rows whose time is later than the latest so far minus this, such as 1h; needs --by")
+      ->type_name("TIME");
+  command.add_option("--by", watch.by, "Column of dates or timestamps for --last")->type_name("COLUMN");
+  const auto* show = command
+                         .add_option("--show", watch.show,
+                                     "changes, a JSON object for each, or table, the answer after each (default: table "
+                                     "on a terminal, else changes)")
+                         ->type_name("WHAT");
+  offer(arguments, show, {"changes", "table"});
+  command.add_option("--threads", watch.threads, "Threads to use (default: all cores)")->type_name("N");
+  add_memory_option(command, arguments);
+  add_quiet_flag(command, arguments);
+  command.footer(
+      "Example:\n  skyrank watch datasets/examples/hotels.yaml --query good-deals --from datasets/examples/hotels.csv");
+}
+
 void define_plot(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("plot", "Draw the front of a query, by Python and matplotlib");
   PlotArguments& plot = arguments.plot;
@@ -335,6 +382,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_check(app, arguments);
   define_explain(app, arguments);
   define_why(app, arguments);
+  define_watch(app, arguments);
   define_plot(app, arguments);
   define_sql(app, arguments);
   define_show(app, arguments);

@@ -162,12 +162,13 @@ void settle(const CLI::App& app, Arguments& arguments) {
   arguments.run.memory_bytes = parse_size("--memory-limit", arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
   arguments.why.memory_bytes = arguments.run.memory_bytes;
+  arguments.watch.memory_bytes = arguments.run.memory_bytes;
   arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
   arguments.generate.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);
   arguments.sql.run.timeout = arguments.run.timeout;
   for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.why.threads,
-                            arguments.sql.run.threads, arguments.generate.threads}) {
+                            arguments.watch.threads, arguments.sql.run.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
   for (const int threads : arguments.bench.threads) check_threads(threads);

@@ -34,6 +34,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("check")) return check(arguments.check, console, signals);
   if (app.got_subcommand("explain")) return explain(arguments.explain, console, signals);
   if (app.got_subcommand("why")) return why(arguments.why, console, signals);
+  if (app.got_subcommand("watch")) return watch(arguments.watch, console, signals);
   if (app.got_subcommand("plot")) return plot(arguments.plot, console, signals);
   if (app.got_subcommand("sql")) return sql(arguments.sql, console, signals);
   if (app.got_subcommand("show")) return show(arguments.show, console);

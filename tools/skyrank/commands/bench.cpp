@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 #include "engine/text.hpp"
 #include "kernels/papers/names.hpp"
 #include "kernels/registry.hpp"
@@ -119,7 +119,7 @@ class Figures {
  private:
   void write() const {
     if (file_.empty()) return;
-    datasets::OutputFile out(file_);
+    exec::OutputFile out(file_);
     out.write(text_);
     out.commit();
   }

@@ -12,7 +12,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "planner/calibration_runs.hpp"
@@ -61,14 +61,14 @@ std::vector<CalibrationRun> read(const std::filesystem::path& file) {
 }
 
 /// Opened before anything is measured: a place that cannot be written is better known at once.
-std::unique_ptr<datasets::OutputFile> open_output(const std::filesystem::path& file) {
+std::unique_ptr<exec::OutputFile> open_output(const std::filesystem::path& file) {
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   if (error) throw ResourceError(file.string() + ": its folder cannot be made: " + error.message());
-  return std::make_unique<datasets::OutputFile>(file);
+  return std::make_unique<exec::OutputFile>(file);
 }
 
-void write(datasets::OutputFile& file, std::string_view text) {
+void write(exec::OutputFile& file, std::string_view text) {
   file.write(text);
   file.commit();
 }

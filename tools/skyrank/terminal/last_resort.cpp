@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "datasets/columnar/memory_reserve.hpp"
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -30,7 +30,7 @@ void complain(std::string_view message) {
 
 /// Ends the process without running destructors, which would wait for threads.
 [[noreturn]] void fail_now() {
-  datasets::remove_temporary_files();
+  exec::remove_temporary_files();
   ::_exit(1);
 }
 

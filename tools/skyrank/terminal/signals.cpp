@@ -15,7 +15,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -33,12 +33,15 @@ sigset_t handled_signals() {
   return set;
 }
 
-/// Waits for one of the handled signals, but no longer than the grace.
-void wait_for_another() {
+/// Waits for one of the handled signals, but no longer than the grace. Returns true if one came.
+bool wait_for_another() {
   const sigset_t set = handled_signals();
   const timespec grace{0, std::chrono::nanoseconds(kGrace).count()};
-  while (sigtimedwait(&set, nullptr, &grace) < 0 && errno == EINTR) {
-  }
+  int number = -1;
+  do {
+    number = sigtimedwait(&set, nullptr, &grace);
+  } while (number < 0 && errno == EINTR);
+  return number > 0;
 }
 
 /// Not through stdio, whose locks another thread may hold, and not where it would block.
@@ -82,12 +85,13 @@ void Signals::wait() {
   if (leaving_) return;
   first_ = number;
   source_.request_stop();
-  wait_for_another();
+  const bool came_again = wait_for_another();
+  if (lets_finish_ && !came_again && !leaving_) sigwait(&set, &number);
   if (!leaving_) end_process();
 }
 
 void Signals::end_process() const {
-  datasets::remove_temporary_files();
+  exec::remove_temporary_files();
   if (!reported_) say(isatty(STDERR_FILENO) != 0 ? "\r\x1b[Kskyrank: cancelled\n" : "skyrank: cancelled\n");
   ::_exit(exit_status());
 }

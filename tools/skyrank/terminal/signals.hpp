@@ -27,6 +27,10 @@ class Signals {
   /// 128 and the number of the first signal; 0 before it.
   int exit_status() const;
 
+  /// Lets the run end in its own time after the first signal, such as one that saves what it has. The second signal
+  /// ends the process at once all the same.
+  void let_finish() { lets_finish_ = true; }
+
   /// Notes that the user has been told, so that an end at once does not say it again.
   void set_reported() { reported_ = true; }
 
@@ -38,6 +42,7 @@ class Signals {
   std::atomic<int> first_{0};  // signal
   std::atomic<bool> leaving_{false};
   std::atomic<bool> reported_{false};
+  std::atomic<bool> lets_finish_{false};
   std::thread waiter_;
 };
 

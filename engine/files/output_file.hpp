@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace skyrank::datasets {
+namespace skyrank::exec {
 
 /// A file that appears complete or not at all: bytes go to a file without a name in the same folder, `commit` forces
 /// them to the disk and names it. Nothing is left when the process is killed before; filesystems that know no files
@@ -76,4 +76,4 @@ class OutputFile {
 /// that is about to end without leaving its scopes; may be called from any thread.
 void remove_temporary_files() noexcept;
 
-}  // namespace skyrank::datasets
+}  // namespace skyrank::exec

@@ -1,4 +1,4 @@
-#include "datasets/write/output_file.hpp"
+#include "engine/files/output_file.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace skyrank::datasets {
+namespace skyrank::exec {
 namespace {
 
 constexpr int kMaxAttempts = 100;
@@ -297,4 +297,4 @@ void OutputFile::fail(int error) const {
 
 void remove_temporary_files() noexcept { temporary_files().remove_all(); }
 
-}  // namespace skyrank::datasets
+}  // namespace skyrank::exec

@@ -77,7 +77,7 @@ Result Standing::answer_of_skyline(const QueryContext& context, const StateRows&
 }
 
 void Standing::append_front(Step& step, const QueryContext& context, const Table& rows) const {
-  constexpr std::int64_t kFewRows = 1024;
+  constexpr std::int64_t kFewRows = 1 << 15;
   const RowId first_id = step.view.next_id;
   StateRows added;
   if (rows.num_rows() > kFewRows) {  // those that others of them dominate go first, on all threads

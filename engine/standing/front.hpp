@@ -53,7 +53,7 @@ class Front {
     };
     struct Chunk;
     struct NumberedChunk {
-      std::int64_t number;  ///< number of its range of ids
+      std::int64_t number;  ///< the place of its range among all ranges of ids
       std::shared_ptr<Chunk> chunk;
     };
     kernels::fronts::FrontTree tree_;

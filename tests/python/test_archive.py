@@ -130,3 +130,35 @@ def test_points_that_are_none():
         Archive(capacity=1, by="contribution", reference=1).add((1, math.nan))
     assert (len(archive), archive.next_id) == (0, 0)
     assert archive.add(numpy.empty((0, 2))).tolist() == []
+
+
+def test_callback_of_pymoo():
+    pytest.importorskip("pymoo")
+    from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.optimize import minimize
+    from pymoo.problems import get_problem
+
+    archive, seen = Archive(), []
+
+    def remember(algorithm):
+        archive.add(algorithm.pop.get("F"))
+        seen.append(algorithm.pop.get("F"))
+
+    minimize(get_problem("zdt1"), NSGA2(pop_size=20), ("n_gen", 10), seed=1, callback=remember)
+    values = numpy.concatenate(seen)
+    assert archive.next_id == len(values) == 200
+    assert archive.points.tolist() == values[skyrank.is_nondominated(values)].tolist()
+
+
+def test_callback_of_optuna():
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=1))
+    archive = Archive(low=0, high=1)
+
+    def objectives(trial):
+        x = trial.suggest_float("x", 0, 4)
+        return x * x, -((x - 2) ** 2)
+
+    study.optimize(objectives, n_trials=40, callbacks=[lambda study, trial: archive.add(trial.values)])
+    assert archive.ids.tolist() == sorted(trial.number for trial in study.best_trials)

@@ -165,6 +165,32 @@ TEST(Measures, CrowdingIsThatOfTheArrayFunction) {
     EXPECT_EQ(result.table.column(0).value(i), Value(expected[static_cast<std::size_t>(i)]));
 }
 
+/// Rows of one level that are sorted by all terms at the same time, with ties.
+TEST(Measures, CrowdingOfALargeLevelIsThatOfTheArrayFunction) {
+  constexpr int kRows = 5000;
+  std::mt19937_64 random(3);
+  std::vector<double> points;
+  std::vector<std::optional<double>> first;
+  std::vector<std::optional<double>> second;
+  std::vector<std::optional<double>> third;
+  for (int i = 0; i < kRows; ++i) {
+    first.emplace_back(random() % 2000);
+    second.emplace_back(static_cast<double>(random() % 2000) - 1000);
+    third.emplace_back(-*first.back() - *second.back());  // no row dominates another
+    points.insert(points.end(), {*first.back(), *second.back(), *third.back()});
+  }
+  const Table table({floats("a", first), floats("b", second), floats("c", third)});
+  const std::vector<double> expected = crowding_distances({points.data(), Type::float64, kRows, 3, 24, 8});
+  const Query query = skyline_of(pareto({low("a"), low("b"), low("c")})).select({"crowding()"});
+  for (const int threads : {1, 2}) {
+    const Result result = Engine({.threads = threads}).run(query, table);
+    ASSERT_EQ(result.table.num_rows(), kRows);
+    for (int i = 0; i < kRows; ++i) {
+      ASSERT_EQ(result.table.column(0).value(i), Value(expected[static_cast<std::size_t>(i)])) << i;
+    }
+  }
+}
+
 TEST(Measures, TheSurvivalOfNsga2IsOneQuery) {
   const std::vector<double> points = {0, 8, 1, 4, 4, 2, 6, 0, 6, 9, 4, 2};
   for (std::int64_t count = 1; count <= 6; ++count) {

@@ -177,12 +177,26 @@ Column MeasuredLevels::column(const query::BoundMeasure& measure) const {
 }
 
 void MeasuredLevels::find_crowding(Rows level, Values& out) const {
+  constexpr std::size_t kManyRows = 2048;  // whose orders by all terms are made at the same time
   for (const RowId row : level) out[row] = 0;
-  for (const Values& values : values_) {
-    const auto value = [&](RowId row) { return values[row]; };
-    kernels::sort_by_value(level, values, context_.kernel_context);
-    add_crowding(level, value, out.data());
+  const auto add = [&](const Values& values, Rows rows) {
+    add_crowding(
+        rows, [&](RowId row) { return values[row]; }, out.data());
+  };
+  if (level.size() < kManyRows) {
+    for (const Values& values : values_) {
+      kernels::sort_by_value(level, values, context_.kernel_context);
+      add(values, level);
+    }
+    return;
   }
+  std::vector<Vector<RowId>> orders(values_.size(), Vector<RowId>(level.begin(), level.end()));
+  for_each_range(static_cast<std::int64_t>(orders.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      kernels::sort_by_value(orders[c], values_[c], context_.kernel_context);
+    }
+  });
+  for (std::size_t c = 0; c < orders.size(); ++c) add(values_[c], orders[c]);
 }
 
 // A value that is infinitely good has no finite volume.

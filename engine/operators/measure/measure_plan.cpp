@@ -19,8 +19,10 @@ OperatorCost dominates_cost(const PhysicalPlan& plan, double kept, double all) {
   const bool are_few = kept / partitions <= counts::kMaxFew && all / partitions >= counts::kMinFewOf;
   if (!are_few || plan.query.distinct) return counting_cost(plan, all, 2 * kept, Counting::exact);
   const auto dims = static_cast<double>(plan.preference->steps.front().keys.size());
-  const double tiles = std::ceil(kept / partitions / counts::kFewTile);
-  const double of_row = dims * (unit_cost::kCountPlace + tiles * unit_cost::kCountSet);
+  const double wanted = kept / partitions;
+  const double tiles = std::ceil(wanted / counts::kFewTile);
+  const double of_row = wanted <= counts::kMaxHandful ? wanted * dims * unit_cost::kCountPair
+                                                      : dims * (unit_cost::kCountPlace + tiles * unit_cost::kCountSet);
   return {start_and(all * of_row, plan.machine.threads), kept * sizeof(std::int64_t)};
 }
 

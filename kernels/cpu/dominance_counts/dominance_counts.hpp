@@ -75,12 +75,18 @@ inline constexpr std::size_t kFewTile = 255;                    ///< wanted rows
 inline constexpr std::size_t kMaxFew = 64 * kFewTile;           ///< wanted rows for which the others are not sorted
 inline constexpr std::size_t kMinFewOf = std::size_t{1} << 14;  ///< rows of which they are the few
 
+inline constexpr std::size_t kMaxHandful = 32;  ///< wanted rows that all others are compared with
+
 /// Returns true if so few rows of many are wanted that the others need not be sorted.
 bool are_few(const DominanceCountsProblem& problem, std::size_t wanted);
 
 /// Counts the rows that each wanted row dominates; equal rows do not count as one.
 DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted,
                                        const Context& context);
+
+/// Does the same for at most kMaxHandful wanted rows, sooner.
+Vector<std::int64_t> count_dominated_by_handful(const DominanceCountsProblem& problem,
+                                                std::span<const std::int64_t> wanted, const Context& context);
 
 /// Returns true if the problem has many rows, of which few may be left.
 bool may_prefilter(const DominanceCountsProblem& problem);

@@ -239,7 +239,10 @@ class FewTiles {
         stride_(rows.size() + 1),
         places_(tiles_ * d_ * stride_),
         sets_(tiles_ * d_ * kSets) {
-    for (std::size_t k = 0; k < d_; ++k) add_tables(orders_.emplace_back(columns[k], rows).order(), k);
+    for (const KeyColumn& column : columns) orders_.emplace_back(column, rows);
+    parallel_for(tiles_ * d_, 8, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) make_tables(i / d_, i % d_);
+    });
   }
 
   std::size_t count() const { return tiles_; }
@@ -250,17 +253,22 @@ class FewTiles {
   }
 
  private:
-  void add_tables(const Vector<std::uint16_t>& order, std::size_t k) {
-    Vector<std::uint8_t> before(tiles_);
-    for (std::size_t rank = 0; rank < stride_; ++rank) {
-      for (std::size_t t = 0; t < tiles_; ++t) places_[(t * d_ + k) * stride_ + rank] = before[t];
-      if (rank + 1 == stride_) break;
-      const std::size_t t = order[rank] / kFewTile;
-      const std::size_t row = order[rank] % kFewTile;
-      std::uint64_t* const last = sets_.data() + (t * d_ + k) * kSets + before[t]++ * kWords;
+  /// Makes the tables of a tile by one key.
+  void make_tables(std::size_t t, std::size_t k) {
+    const Vector<std::uint16_t>& order = orders_[k].order();
+    std::uint8_t* const places = places_.data() + (t * d_ + k) * stride_;
+    std::uint64_t* last = sets_.data() + (t * d_ + k) * kSets;
+    std::uint8_t place = 0;
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      places[rank] = place;
+      const std::size_t row = order[rank] - t * kFewTile;  // of another tile: beyond this one's
+      if (row >= kFewTile) continue;
       std::copy_n(last, kWords, last + kWords);
-      last[kWords + row / 64] |= std::uint64_t{1} << (row % 64);
+      last += kWords;
+      last[row / 64] |= std::uint64_t{1} << (row % 64);
+      ++place;
     }
+    places[order.size()] = place;
   }
 
   std::size_t d_;
@@ -397,8 +405,9 @@ DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, st
                                        const Context& context) {
   DominanceCounts found;
   if (wanted.empty()) return found;
-  found.counts = problem.keys[0].width == KeyWidth::bytes8 ? FewCount<std::uint64_t>(problem, wanted, context).run()
-                                                           : FewCount<std::uint32_t>(problem, wanted, context).run();
+  found.counts = wanted.size() <= kMaxHandful                ? count_dominated_by_handful(problem, wanted, context)
+                 : problem.keys[0].width == KeyWidth::bytes8 ? FewCount<std::uint64_t>(problem, wanted, context).run()
+                                                             : FewCount<std::uint32_t>(problem, wanted, context).run();
   if (context.count_work) found.work.dominance_tests = problem.n * wanted.size();
   return found;
 }

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError, required
-from ._input import exported, files_module, on_main_thread, open_source, to_data, to_table
+from ._input import to_data, to_table
+from ._input.arrow import exported
+from ._input.files import files_module, on_main_thread, open_source
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of

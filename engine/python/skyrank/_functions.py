@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
-from ._input import is_plain_array, to_data
+from ._input import to_data
+from ._input.arrays import is_plain_array
 from ._preferences import Text, high, low, preferences, ranking
 from ._preferences import feasible as _with_feasible
 from ._query import Keys, Query

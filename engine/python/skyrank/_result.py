@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._columns import to_list, to_numpy, view
+from ._output.columns import to_list, to_numpy, view
 
 if TYPE_CHECKING:
     import numpy

@@ -21,7 +21,7 @@ from typing import Any
 from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import DataError, required
-from ._input import _is_path
+from ._input import is_path
 from ._parts import joined, worker_engine
 from ._query import Query, core_of
 from ._result import Result
@@ -72,7 +72,7 @@ def partial(data: Any, question: Query, *, columns: Sequence[str] | None = None,
 
 
 def _is_paths(data: Any) -> bool:
-    return _is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(map(_is_path, data)))
+    return is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(map(is_path, data)))
 
 
 # -------------------------------------------------------------------------------------------------------- collections

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _core
-from ._columns import times_in
-from ._errors import DataError, required
+from .. import _core
+from .._errors import DataError, required
+from .._output.columns import times_in
 
 if TYPE_CHECKING:
     import numpy

@@ -8,7 +8,7 @@ import re
 import zoneinfo
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from .. import _core
 
 if TYPE_CHECKING:
     import numpy

@@ -1,0 +1,101 @@
+"""Tables of what users have: Arrow data, NumPy arrays, dicts of arrays, DLPack, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+from .. import _core
+from .._errors import DataError
+from .._values import without_surrogates
+from .arrays import array_column, is_array, table_of_array
+from .arrow import exported, may_lie_on_gpu, speaks_arrow, table_of_device_array, without_index
+from .files import on_main_thread, open_source
+from .objects import object_column
+from .tensors import table_of_tensor, tensor_column
+
+__all__ = ["is_path", "on_main_thread", "to_data", "to_table"]
+
+# Iterables that are one value, or have no order.
+_NO_LISTS = (str, bytes, bytearray, Mapping, Set)
+
+
+def to_data(data: Any, columns: Sequence[str] | None = None, timeout: float = 0.0) -> _core.Table | _core.Source:
+    """Returns what a query runs over: the core of a Table, a source over files, or a new table over `data`.
+
+    `columns` names the columns of arrays that have no names of their own. `timeout` is the limit in seconds of opening
+    files, 0 for none. Raises DataError, ResourceError, TimeoutError.
+    """
+    core = getattr(data, "_core_data", None)
+    if core is not None:
+        table: _core.Table | _core.Source = core
+        return table
+    if is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(is_path(item) for item in data)):
+        return open_source([data] if is_path(data) else list(data), timeout=timeout)
+    return to_table(data, columns)
+
+
+def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
+    """Returns a table over `data`, which lives as long as the table does."""
+    if is_array(data):
+        return table_of_array(data, columns)
+    # What speaks both has NULLs and texts in Arrow alone.
+    if hasattr(data, "__dlpack__") and (columns is not None or not speaks_arrow(data)):
+        return table_of_tensor(data, columns)
+    if columns is not None:
+        raise DataError(f"`columns` names the columns of an array; a {type(data).__name__} has names of its own")
+    if may_lie_on_gpu(data):
+        return table_of_device_array(data, "")
+    if hasattr(data, "__arrow_c_stream__"):
+        return without_index(_core.table_of_stream(exported(data, "__arrow_c_stream__"), ""))
+    if hasattr(data, "__arrow_c_array__"):
+        schema, array = exported(data, "__arrow_c_array__")
+        return _core.table_of_batch(schema, array, "")
+    if isinstance(data, Mapping):
+        return _table_of_mapping(data)
+    if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
+        return table_of_array(data, columns)
+    if is_path(data):
+        raise DataError(f"a Table is over data in memory; Files({os.fspath(data)!r}) is one over files")
+    raise DataError(
+        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__, __arrow_c_array__ or "
+        "__arrow_c_device_array__, NumPy arrays, dicts of arrays, tensors with __dlpack__, and paths of files"
+    )
+
+
+def is_path(data: Any) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+def _table_of_mapping(data: Mapping[str, Any]) -> _core.Table:
+    tables = {name: _column_table(name, values) for name, values in data.items()}
+    return _core.table_of_columns([], list(tables.values()))
+
+
+def _column_table(name: str, values: Any) -> _core.Table:
+    without_surrogates(name, "the name of a column", DataError)
+    if is_array(values):
+        return _core.table_of_columns([array_column(name, values)], [])
+    if may_lie_on_gpu(values):
+        table = table_of_device_array(values, name)
+    elif hasattr(values, "__arrow_c_stream__"):
+        table = _core.table_of_stream(exported(values, "__arrow_c_stream__", name), name)
+    elif hasattr(values, "__arrow_c_array__"):
+        schema, array = exported(values, "__arrow_c_array__", name)
+        table = _core.table_of_batch(schema, array, name)
+    elif hasattr(values, "__dlpack__"):
+        return tensor_column(name, values)
+    elif hasattr(values, "__array__"):
+        import numpy
+
+        return _core.table_of_columns([array_column(name, numpy.asanyarray(values))], [])
+    else:
+        if isinstance(values, _NO_LISTS) or not isinstance(values, Iterable):
+            raise DataError(f"column '{name}' is a {type(values).__name__}; a column is an array or a list")
+        objects = list(values)
+        return _core.table_of_columns([object_column(name, objects, array_column)], [])
+    if left_out := table.unsupported():
+        _, kind, reason = left_out[0]
+        raise DataError(f"column '{name}' has {kind}, which SkyRank does not read" + (reason and f": {reason}"))
+    return table

@@ -104,9 +104,11 @@ def _narrowed(frame: Any, question: Query) -> Any:
 
 
 def _partial_of_part(question: Query, part: Any, columns: Sequence[str] | None) -> Partial:
-    from ._input import to_data
+    from ._input import Asked, to_data
 
-    return Partial(worker_engine()._core.partial(core_of(question), to_data(part, columns), 0, _core.Call(False, False, 0)))
+    engine, asked = worker_engine()._core, core_of(question)
+    data = to_data(part, columns, asked=Asked(engine, asked))
+    return Partial(engine.partial(asked, data, 0, _core.Call(False, False, 0)))
 
 
 # -------------------------------------------------------------------------------------------------------------- files

@@ -1,10 +1,10 @@
-"""Tables of what users have: Arrow data, NumPy arrays, dicts of arrays, DLPack, files."""
+"""Tables of what users have: frames, Arrow data, NumPy arrays, dicts of arrays, records, DLPack, files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _core
 from .._errors import DataError
@@ -12,20 +12,31 @@ from .._values import without_surrogates
 from .arrays import array_column, is_array, table_of_array
 from .arrow import exported, may_lie_on_gpu, speaks_arrow, table_of_device_array, without_index
 from .files import on_main_thread, open_source
+from .frames import Frame, columns_of_records, frame_of, native
 from .objects import object_column
 from .tensors import table_of_tensor, tensor_column
 
-__all__ = ["is_path", "on_main_thread", "to_data", "to_table"]
+__all__ = ["Asked", "is_path", "narrowable", "on_main_thread", "table_of_frame", "to_data", "to_table"]
 
 # Iterables that are one value, or have no order.
 _NO_LISTS = (str, bytes, bytearray, Mapping, Set)
 
 
-def to_data(data: Any, columns: Sequence[str] | None = None, timeout: float = 0.0) -> _core.Table | _core.Source:
+class Asked(NamedTuple):
+    """A query that is to run over data, and the engine that checks it."""
+
+    engine: _core.Engine
+    query: _core.Query
+
+
+def to_data(
+    data: Any, columns: Sequence[str] | None = None, timeout: float = 0.0, asked: Asked | None = None
+) -> _core.Table | _core.Source:
     """Returns what a query runs over: the core of a Table, a source over files, or a new table over `data`.
 
     `columns` names the columns of arrays that have no names of their own. `timeout` is the limit in seconds of opening
-    files, 0 for none. Raises DataError, ResourceError, TimeoutError.
+    files, 0 for none. With `asked` only the columns that the query reads are sure to be there. Raises DataError,
+    ResourceError, TimeoutError, and for `asked` what checking the query raises.
     """
     core = getattr(data, "_core_data", None)
     if core is not None:
@@ -33,17 +44,43 @@ def to_data(data: Any, columns: Sequence[str] | None = None, timeout: float = 0.
         return table
     if is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(is_path(item) for item in data)):
         return open_source([data] if is_path(data) else list(data), timeout=timeout)
-    return to_table(data, columns)
+    return to_table(data, columns, asked)
 
 
-def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
+def to_table(data: Any, columns: Sequence[str] | None = None, asked: Asked | None = None) -> _core.Table:
     """Returns a table over `data`, which lives as long as the table does."""
+    frame = narrowable(data, columns)
+    return _table_of(data, columns) if frame is None else table_of_frame(frame, asked)
+
+
+def narrowable(data: Any, columns: Sequence[str] | None) -> Frame | None:
+    """Returns data of which single columns can be taken, and None for others."""
+    if isinstance(data, Frame):
+        return data
+    return None if columns is not None or is_array(data) or isinstance(data, Mapping) else frame_of(native(data))
+
+
+def table_of_frame(frame: Frame, asked: Asked | None = None) -> _core.Table:
+    """Returns a table over the columns that a query reads, or over all."""
+    if asked is None:
+        return _table_of(frame.take(frame.names), None)
+    if frame.empty is not None:
+        asked.engine.check(asked.query, _table_of(frame.empty(), None))
+    # A table without columns would lose the number of its rows.
+    names = _core.columns_read(asked.query, frame.names) or frame.names[:1]
+    return _table_of(frame.take(names), None)
+
+
+def _table_of(data: Any, columns: Sequence[str] | None) -> _core.Table:
+    if isinstance(data, _core.Table):
+        return data
     if is_array(data):
         return table_of_array(data, columns)
     # What speaks both has NULLs and texts in Arrow alone.
     if hasattr(data, "__dlpack__") and (columns is not None or not speaks_arrow(data)):
         return table_of_tensor(data, columns)
-    if columns is not None:
+    has_records = isinstance(data, (list, tuple)) and any(isinstance(row, Mapping) for row in data)
+    if columns is not None and (has_records or not isinstance(data, (list, tuple))):
         raise DataError(f"`columns` names the columns of an array; a {type(data).__name__} has names of its own")
     if may_lie_on_gpu(data):
         return table_of_device_array(data, "")
@@ -54,13 +91,16 @@ def to_table(data: Any, columns: Sequence[str] | None = None) -> _core.Table:
         return _core.table_of_batch(schema, array, "")
     if isinstance(data, Mapping):
         return _table_of_mapping(data)
+    if has_records:
+        return _table_of_mapping(columns_of_records(data))
     if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
         return table_of_array(data, columns)
     if is_path(data):
         raise DataError(f"a Table is over data in memory; Files({os.fspath(data)!r}) is one over files")
     raise DataError(
-        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__, __arrow_c_array__ or "
-        "__arrow_c_device_array__, NumPy arrays, dicts of arrays, tensors with __dlpack__, and paths of files"
+        f"a {type(data).__name__} is no table; what is: objects with __arrow_c_stream__, __arrow_c_array__, "
+        "__arrow_c_device_array__ or __dataframe__, NumPy arrays, dicts of arrays, lists of dicts, tensors with __dlpack__, "
+        "and paths of files"
     )
 
 

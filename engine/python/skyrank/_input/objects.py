@@ -92,13 +92,14 @@ def object_column(
 
 def _zone_of(times: list[Any]) -> str:
     """Returns the zone of times, UTC where they have several, and an empty text where one has none."""
-    zones = {_name_of_zone(getattr(time, "tzinfo", None), time) for time in times}
+    zones = {name_of_zone(getattr(time, "tzinfo", None), time) for time in times}
     if len(zones) == 1:
         return zones.pop()
     return "" if "" in zones else "UTC"
 
 
-def _name_of_zone(zone: datetime.tzinfo | None, time: Any) -> str:
+def name_of_zone(zone: datetime.tzinfo | None, time: Any) -> str:
+    """Returns the name of a zone, or its offset at a time, as columns name it."""
     if zone is None:
         return ""
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # of zoneinfo and pytz

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError, required
-from ._input import Asked, to_data, to_table
+from ._input import Asked, to_data, to_schema, to_table
 from ._input.arrow import exported
 from ._input.files import files_module, on_main_thread, open_source
+from ._output.tables import counted, html_schema, html_table
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of
@@ -68,6 +69,9 @@ class Table:
     def __repr__(self) -> str:
         types = ", ".join(f"{name}: {kind}" for name, kind in self.types.items())
         return f"Table({len(self)} rows; {types})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._core_data, len(self))
 
 
 class Files:
@@ -145,6 +149,9 @@ class Files:
 
     def __repr__(self) -> str:
         return f"Files({len(self)} rows; {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        return html_schema(self._core_data.schema(), len(self), f"in {counted(len(self.units), 'unit')}")
 
 
 def _stated_types(types: Mapping[str, str] | None) -> dict[str, str]:
@@ -336,7 +343,7 @@ class Engine:
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""
         asked = core_of(query)
-        core = to_data(data, asked=Asked(self._core, asked))
+        core = to_schema(data, asked)
         self._core.check(asked, core if isinstance(core, _core.Table) else core.schema())
 
     def pin(self, data: Any) -> Table:

@@ -134,6 +134,43 @@ def _ranking(
     return ranking(by) if by is not None else data.terms(low_columns, low) + data.terms(high_columns, high)
 
 
+def skyline_query(
+    taken: Taken,
+    low: Column | Iterable[Column] | None,
+    high: Column | Iterable[Column] | None,
+    by: _core.Preference | Iterable[_core.Preference] | None,
+    where: Text | None,
+    levels: int | None,
+    distinct: bool,
+    feasible: Text | None,
+    violation: Text | Iterable[Text] | None,
+    partition_by: Keys | None,
+) -> Query:
+    """Returns the query that the arguments of `skyline` stand for."""
+    preference = _preference(taken, low, high, by)
+    if feasible is not None:
+        preference = _with_feasible(feasible, preference, () if violation is None else violation)
+    elif violation is not None:
+        raise QueryError("`violation` needs `feasible`")
+    asked = Query().where(where).prefer(preference).levels(levels).distinct(distinct)
+    return asked if partition_by is None else asked.partition_by(partition_by)
+
+
+def top_k_query(
+    taken: Taken,
+    k: int,
+    by: Text | _core.Preference | Iterable[Text | _core.Preference] | None,
+    ties: str,
+    low: Column | Iterable[Column] | None,
+    high: Column | Iterable[Column] | None,
+    where: Text | None,
+    partition_by: Keys | None,
+) -> Query:
+    """Returns the query that the arguments of `top_k` stand for."""
+    asked = Query().where(where).rank_by(_ranking(taken, low, high, by)).limit(k).ties(ties)
+    return asked if partition_by is None else asked.partition_by(partition_by)
+
+
 def skyline(
     data: Any,
     low: Column | Iterable[Column] | None = None,
@@ -179,14 +216,7 @@ def skyline(
         if answer is not None:
             return Result(answer)
     taken = Taken(data, columns)
-    preference = _preference(taken, low, high, by)
-    if feasible is not None:
-        preference = _with_feasible(feasible, preference, () if violation is None else violation)
-    elif violation is not None:
-        raise QueryError("`violation` needs `feasible`")
-    asked = Query().where(where).prefer(preference).levels(levels).distinct(distinct)
-    if partition_by is not None:
-        asked = asked.partition_by(partition_by)
+    asked = skyline_query(taken, low, high, by, where, levels, distinct, feasible, violation, partition_by)
     return default_engine().run(asked, taken.data())
 
 
@@ -224,9 +254,7 @@ def top_k(
         QueryError, BindError, DataError, ResourceError.
     """
     taken = Taken(data, columns)
-    asked = Query().where(where).rank_by(_ranking(taken, low, high, by)).limit(k).ties(ties)
-    if partition_by is not None:
-        asked = asked.partition_by(partition_by)
+    asked = top_k_query(taken, k, by, ties, low, high, where, partition_by)
     return default_engine().run(asked, taken.data())
 
 

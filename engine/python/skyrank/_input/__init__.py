@@ -16,7 +16,7 @@ from .frames import Frame, columns_of_records, frame_of, native
 from .objects import object_column
 from .tensors import table_of_tensor, tensor_column
 
-__all__ = ["Asked", "is_path", "narrowable", "on_main_thread", "table_of_frame", "to_data", "to_table"]
+__all__ = ["Asked", "is_path", "narrowable", "on_main_thread", "table_of_frame", "to_data", "to_schema", "to_table"]
 
 # Iterables that are one value, or have no order.
 _NO_LISTS = (str, bytes, bytearray, Mapping, Set)
@@ -47,6 +47,14 @@ def to_data(
     return to_table(data, columns, asked)
 
 
+def to_schema(data: Any, question: _core.Query) -> _core.Table | _core.Source:
+    """Returns data with the columns that a query reads, without rows where reading these would cost much."""
+    frame = None if hasattr(data, "_core_data") else narrowable(data, None)
+    if frame is None:
+        return to_data(data)
+    return _columns_read(frame, question) if frame.empty is None else _table_of(frame.empty(), None)
+
+
 def to_table(data: Any, columns: Sequence[str] | None = None, asked: Asked | None = None) -> _core.Table:
     """Returns a table over `data`, which lives as long as the table does."""
     frame = narrowable(data, columns)
@@ -66,9 +74,17 @@ def table_of_frame(frame: Frame, asked: Asked | None = None) -> _core.Table:
         return _table_of(frame.take(frame.names), None)
     if frame.empty is not None:
         asked.engine.check(asked.query, _table_of(frame.empty(), None))
-    # A table without columns would lose the number of its rows.
-    names = _core.columns_read(asked.query, frame.names) or frame.names[:1]
-    return _table_of(frame.take(names), None)
+    return _columns_read(frame, asked.query)
+
+
+def _columns_read(frame: Frame, question: _core.Query) -> _core.Table:
+    names = _core.columns_read(question, frame.names)
+    if names or frame.rows is None:
+        # A table without columns would lose the number of its rows.
+        return _table_of(frame.take(names or frame.names[:1]), None)
+    import numpy
+
+    return table_of_array(numpy.zeros((frame.rows, 1), bool), None)
 
 
 def _table_of(data: Any, columns: Sequence[str] | None) -> _core.Table:

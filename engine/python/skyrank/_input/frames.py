@@ -22,11 +22,13 @@ class Frame(NamedTuple):
         take: Returns columns, by name, as data that `to_table` knows.
         empty: Returns all columns without rows where it is worth to check a query before its columns are read, as that
             reads files or computes. None elsewhere.
+        rows: The number of rows where it is known.
     """
 
     names: list[str]
     take: Callable[[list[str]], Any]
     empty: Callable[[], Any] | None = None
+    rows: int | None = None
 
 
 def frame_of(data: Any) -> Frame | None:
@@ -78,7 +80,7 @@ def _library_of(data: Any) -> str:
 
 
 def _polars_frame(frame: Any) -> Frame:
-    return Frame(list(frame.columns), lambda names: _spoken(frame[names]))
+    return Frame(list(frame.columns), lambda names: _spoken(frame[names]), rows=frame.height)
 
 
 def _lazy_frame(lazy: Any) -> Frame:
@@ -97,6 +99,12 @@ def _lazy_frame(lazy: Any) -> Frame:
 
 
 def _spoken(frame: Any) -> Any:
+    """Returns a DataFrame as Arrow data. Columns without a type, which have only NULL, become booleans, as lists of None do."""
+    import polars
+
+    untyped = [name for name, kind in frame.schema.items() if kind == polars.Null]
+    if untyped:
+        frame = frame.with_columns([frame.get_column(name).cast(polars.Boolean) for name in untyped])
     if speaks_arrow(frame):
         return frame
     required("pyarrow", "files", "a DataFrame of Polars before 1.3")
@@ -108,7 +116,7 @@ def _spoken(frame: Any) -> Any:
 
 def _pandas_frame(frame: Any) -> Frame:
     columns = PandasColumns(frame)
-    return Frame(columns.names, columns.take)
+    return Frame(columns.names, columns.take, rows=len(frame))
 
 
 # ------------------------------------------------------------------------------------------------------------ pyarrow
@@ -116,7 +124,7 @@ def _pandas_frame(frame: Any) -> Frame:
 
 def _arrow_table(table: Any) -> Frame:
     names = list(table.schema.names)
-    return Frame(names, lambda wanted: table.select([names.index(name) for name in wanted]))
+    return Frame(names, lambda wanted: table.select([names.index(name) for name in wanted]), rows=table.num_rows)
 
 
 def _arrow_reader(reader: Any) -> Frame:

@@ -53,9 +53,20 @@ def _core_table(frame: Any, names: list[str], levels: list[str]) -> _core.Table:
     """Returns the columns of a DataFrame by NumPy; those of types that SkyRank lacks are left out, as of Arrow."""
     series = {str(name): frame.iloc[:, place] for place, name in enumerate(frame.columns)}
     series |= {name: frame.index.get_level_values(name).to_series() for name in levels}
-    left_out = [(name, f"the pandas type {series[name].dtype}", "") for name in names if series[name].dtype.kind in "cmV"]
-    unread = [name for name, _, _ in left_out]
+    unread = [name for name in names if _is_unread(series[name])]
+    if unread == names:
+        raise DataError(f"the DataFrame has no column of a type that SkyRank reads: {', '.join(names) or 'it has none at all'}")
+    left_out = [(name, f"the pandas type {series[name].dtype}", "") for name in unread]
     return _core.table_of_columns([_column(name, series[name]) for name in names if name not in unread], [], left_out)
+
+
+def _is_unread(series: Any) -> bool:
+    """Returns true for a column of a type that no column of SkyRank has: times since others, and lists among objects."""
+    if series.dtype.kind in "cmV":
+        return True
+    import numpy
+
+    return series.dtype == object and any(isinstance(value, (list, tuple, dict, numpy.ndarray)) for value in series)
 
 
 def _column(name: str, series: Any) -> _core.Column:

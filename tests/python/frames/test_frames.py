@@ -257,6 +257,30 @@ def test_columns_that_a_query_does_not_read_are_not_taken(kind):
     assert skyrank.query(data, Query().rank_by(low("x")).select("x"))["x"].tolist() == [1, 2, 3]
 
 
+def test_queries_that_read_no_column(kind):
+    data = {"x": [3, 1, 2], "y": [1, 2, 3]}
+    number = Query().group_by({"all": "0"}).aggregate(skyrank.count("n")).select("n")
+    assert skyrank.query(kind(data), number)["n"].tolist() == [3]
+    assert skyrank.query(kind(data), Query().rank_by(low("0")).limit(2).select("row()")).rows.tolist() == [0, 1]
+
+
+def test_a_column_of_mixed_objects_disturbs_only_who_names_it():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"mixed": [1, "a", b"b"], "x": [3, 1, 2], "number": pandas.Series([numpy.int8(1), None, 2], dtype=object)})
+    assert skyrank.query(frame, Query().rank_by(low("x")).select("x", "number")).to_dict() == {"x": [1, 2, 3], "number": [None, 2, 1]}
+    assert skyrank.query(frame, Query().rank_by(low("0")).select("row()")).rows.tolist() == [0, 1, 2]
+    with pytest.raises(skyrank.DataError, match="mixed"):
+        skyrank.top_k(frame, 1, low="x")
+
+
+@pytest.mark.filterwarnings("ignore::skyrank.SkyRankWarning")
+def test_frames_without_a_column_that_is_read():
+    pandas = pytest.importorskip("pandas")
+    for frame in (pandas.DataFrame({"list": [[1], [2]]}), pandas.DataFrame(index=[1, 2])):
+        with pytest.raises(skyrank.Error):
+            skyrank.top_k(frame, 1, low="list")
+
+
 def test_a_lazy_frame_collects_only_what_is_read():
     polars = polars_that_speaks()
     seen = []
@@ -336,6 +360,13 @@ def test_types_of_pandas_that_are_left_out():
     with pytest.warns(skyrank.SkyRankWarning, match="took"):
         assert skyrank.top_k(frame, 1, low="x").columns == ["row", "x"]
     assert skyrank.query(frame, Query().rank_by(low("x")).select("x"))["x"].tolist() == [1, 2]
+
+
+def test_columns_of_polars_with_nothing_but_null():
+    frame = as_polars({"x": [2, 1], "none": [None, None]})
+    for data in (frame, frame.lazy()):
+        assert skyrank.top_k(data, 2, [low("none"), low("x")]).to_dict() == {"row": [1, 0], "x": [1, 2], "none": [None, None]}
+        assert skyrank.Table(data).types == skyrank.Table({"x": [2, 1], "none": [None, None]}).types
 
 
 # ------------------------------------------------------------------------------------------------------------- errors

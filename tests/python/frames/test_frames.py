@@ -3,7 +3,10 @@
 import datetime
 import decimal
 import functools
+import os
+import signal
 import sys
+import threading
 
 import numpy
 import pytest
@@ -420,6 +423,19 @@ def test_duckdb_relations_of_queries():
     relation = _connection().sql("select i as id, 'a' || i as \"na\"\"me\", (i * 7) % 5 as x, [i] as list from range(20) t(i)")
     answer = skyrank.query(relation, Query().rank_by([low("x"), high("id")]).limit(2).select("id", skyrank.column('na"me')))
     assert answer.to_dict() == {"id": [15, 10], 'na"me': ["a15", "a10"]}
+
+
+def test_ctrl_c_stops_a_relation():
+    relation = _connection().sql("select count(*) as x from range(100000000) a, range(100000) b")
+    if not hasattr(relation, "__arrow_c_stream__"):
+        pytest.skip("this version of DuckDB hands over relations by methods of its own")
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            skyrank.top_k(relation, 1, low="x")
+    finally:
+        timer.cancel()
 
 
 # -------------------------------------------------------------------------------------------------------------- lakes

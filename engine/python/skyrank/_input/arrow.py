@@ -29,6 +29,8 @@ def exported(data: Any, method: str, name: str = "", *, full: bool = False) -> A
         schema, array = given
         return schema, array
     except EXPORT_ERRORS as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from error
         what = f"column '{name}'" if name else f"the {type(data).__name__}"
         raise DataError(f"{what} cannot be read through {method}: {error}") from error
 

@@ -6,7 +6,7 @@ import types
 
 import pytest
 import skyrank
-import skyrank._select
+import skyrank._arrays.select
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_tensors_on_a_gpu_are_passed_on_as_matrices(torch, monkeypatch):
         is_cuda = property(lambda self: True)
 
     core = OnCpu(skyrank._core)
-    monkeypatch.setattr(skyrank._select, "_core", core)
+    monkeypatch.setattr(skyrank._arrays.select, "_core", core)
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: types.SimpleNamespace(cuda_stream=7))
     for shape in ((7,), (5, 6), (3, 4, 5)):

@@ -1,8 +1,8 @@
-"""A DataFrame: the best rows by two criteria, found by position and by column."""
+"""A DataFrame: the best rows by two criteria, found by the function and by the method that skyrank.pandas adds."""
 # Needs: pandas, pyarrow
 
 import pandas
-import skyrank
+import skyrank.pandas
 from skyrank import Query, high, low
 
 players = pandas.DataFrame(
@@ -10,9 +10,10 @@ players = pandas.DataFrame(
     index=["Ann", "Bo", "Cy", "Di"],
 )
 
-# Row ids are positions, whatever the index is.
+# Row ids are positions, whatever the index is; the method keeps the labels.
 front = skyrank.skyline(players, high=["points", "rebounds"], low="turnovers")
 print(players.iloc[front.rows])
+assert players.skyrank.skyline(high=["points", "rebounds"], low="turnovers").equals(players.iloc[front.rows])
 
 query = Query().where("turnovers is not null").rank_by([high("points"), low("turnovers")]).limit(2).select("points", "turnovers")
-print(skyrank.query(players, query).to_pandas())
+print(players.skyrank.query(query))

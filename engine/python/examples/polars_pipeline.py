@@ -2,7 +2,7 @@
 # Needs: polars
 
 import polars
-import skyrank
+import skyrank.polars  # gives frames the methods of `frame.skyrank`
 
 offers = polars.DataFrame(
     {
@@ -15,8 +15,7 @@ offers = polars.DataFrame(
 
 best = (
     offers.filter(polars.col("price") < 160)
-    .pipe(skyrank.skyline, low="price", high="rating", partition_by="city")
-    .to_polars()
+    .skyrank.skyline(low="price", high="rating", partition_by="city")
     .group_by("city", maintain_order=True)
     .agg(polars.col("hotel"), polars.col("price").min())
 )

@@ -26,7 +26,7 @@ from ._errors import (
     TimeoutError,
 )
 from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k, why
-from ._indicators import (
+from ._arrays.indicators import (
     crowding,
     epsilon_additive,
     epsilon_multiplicative,
@@ -59,7 +59,6 @@ from ._preferences import (
 )
 from ._query import Query
 from ._result import Result
-from ._select import Selected, select_k
 from ._standing import Archive, Changes, StandingQuery
 from ._why import Why, WhyChange, WhyDominator
 

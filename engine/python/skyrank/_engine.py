@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataError, required
-from ._input import exported, files_module, on_main_thread, open_source, to_data, to_table
+from ._input import Asked, to_data, to_schema, to_table
+from ._input.arrow import exported
+from ._input.files import files_module, on_main_thread, open_source
+from ._output.tables import counted, html_schema, html_table
 from ._query import Query, core_of
 from ._result import Result
 from ._values import as_list, kind_of, seconds_of
@@ -66,6 +69,9 @@ class Table:
     def __repr__(self) -> str:
         types = ", ".join(f"{name}: {kind}" for name, kind in self.types.items())
         return f"Table({len(self)} rows; {types})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._core_data, len(self))
 
 
 class Files:
@@ -143,6 +149,9 @@ class Files:
 
     def __repr__(self) -> str:
         return f"Files({len(self)} rows; {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        return html_schema(self._core_data.schema(), len(self), f"in {counted(len(self.units), 'unit')}")
 
 
 def _stated_types(types: Mapping[str, str] | None) -> dict[str, str]:
@@ -310,7 +319,7 @@ class Engine:
             QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
         """
         asked = core_of(query)
-        core, call = _opened(data, timeout, count_work)
+        core, call = self._opened(asked, data, timeout, count_work)
         _warn(query, core)
         return Result(self._core.run(asked, core, call))
 
@@ -322,17 +331,20 @@ class Engine:
         With `candidates` it also shows what each choice by price was made from, with the price of each candidate as
         expected and at high: where more rows come than expected.
         """
-        return self._core.explain(core_of(query), *_opened(data, timeout), candidates)
+        asked = core_of(query)
+        return self._core.explain(asked, *self._opened(asked, data, timeout), candidates)
 
     def why(self, query: Query, data: Any, row: int, *, timeout: float | datetime.timedelta | None = None) -> Why:
         """Tells why a row is not in the answer of a query, and what would let it in; see `skyrank.why`."""
-        core, call = _opened(data, timeout)
-        return Why._of(self._core.why(core_of(query), core, row_id(row), call))
+        asked = core_of(query)
+        core, call = self._opened(asked, data, timeout)
+        return Why._of(self._core.why(asked, core, row_id(row), call))
 
     def check(self, query: Query, data: Any) -> None:
         """Raises what `run` would raise before it touches data."""
-        core = to_data(data)
-        self._core.check(core_of(query), core if isinstance(core, _core.Table) else core.schema())
+        asked = core_of(query)
+        core = to_schema(data, asked)
+        self._core.check(asked, core if isinstance(core, _core.Table) else core.schema())
 
     def pin(self, data: Any) -> Table:
         """Returns the table with its columns in the memory of the GPU too, until it is gone.
@@ -349,8 +361,9 @@ class Engine:
         For every split of a table, `merge` of all its partial answers equals `run` over the whole. `part` is what
         `skyrank.query` takes. Raises what `run` raises, and DataError where `first_row` is negative.
         """
-        core, call = _opened(part, timeout)
-        return Partial(self._core.partial(core_of(query), core, first_row, call))
+        asked = core_of(query)
+        core, call = self._opened(asked, part, timeout)
+        return Partial(self._core.partial(asked, core, first_row, call))
 
     def merge(self, query: Query, partials: Iterable[Partial], *, timeout: float | datetime.timedelta | None = None) -> Result:
         """Answers a query from partial answers of it, in any order; row ids are positions in the whole table.
@@ -364,6 +377,21 @@ class Engine:
         """Makes one partial answer of several, without the rows that cannot be in the answer any more."""
         return Partial(self._core.merge_partials(core_of(query), [partial._core for partial in partials], _call(timeout)))
 
+    def _opened(
+        self, query: _core.Query, data: Any, timeout: float | datetime.timedelta | None, count_work: bool = False
+    ) -> tuple[_core.Table | _core.Source, _core.Call]:
+        """Returns the core of the data, and the call for what opening its files leaves of the time limit."""
+        call = _call(timeout, count_work)
+        asked = Asked(self._core, query)
+        if timeout is None or getattr(data, "_core_data", None) is not None:
+            return to_data(data, asked=asked), call
+        seconds = seconds_of(timeout)
+        begin = time.monotonic()
+        core = to_data(data, timeout=seconds, asked=asked)
+        if isinstance(core, _core.Source):
+            call = _call(max(seconds - (time.monotonic() - begin), 0.001), count_work)
+        return core, call
+
     def __repr__(self) -> str:
         return "Engine()"
 
@@ -373,21 +401,6 @@ def _call(timeout: float | datetime.timedelta | None, count_work: bool = False) 
     if seconds is not None and not seconds > 0:
         raise ValueError("a time limit is above 0 seconds")
     return _core.Call(on_main_thread(), count_work, seconds or 0.0)
-
-
-def _opened(
-    data: Any, timeout: float | datetime.timedelta | None, count_work: bool = False
-) -> tuple[_core.Table | _core.Source, _core.Call]:
-    """Returns the core of the data, and the call for what opening its files leaves of the time limit."""
-    call = _call(timeout, count_work)
-    if timeout is None or getattr(data, "_core_data", None) is not None:
-        return to_data(data), call
-    seconds = seconds_of(timeout)
-    begin = time.monotonic()
-    core = to_data(data, timeout=seconds)
-    if isinstance(core, _core.Source):
-        call = _call(max(seconds - (time.monotonic() - begin), 0.001), count_work)
-    return core, call
 
 
 def _warn(query: Query, data: _core.Table | _core.Source) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import BindError, QueryError
-from ._input import is_plain_array, to_data
+from ._input import Asked, narrowable, table_of_frame, to_data
+from ._input.arrays import is_plain_array
 from ._preferences import Text, high, low, preferences, ranking
 from ._preferences import feasible as _with_feasible
-from ._query import Keys, Query
+from ._query import Keys, Query, core_of
 from ._result import Result
 from ._values import as_list, without_surrogates
 from ._why import Why
@@ -27,16 +28,44 @@ Column = Text | int
 """Name of a column, text of an expression, or the index of a column of an array."""
 
 
-class _Data:
-    """Data that were taken once, for the several looks that a function has at them."""
+class Taken:
+    """Data that are taken once, for the several looks that a function has at them.
+
+    Columns of a frame are taken by the first query that runs over them, and then only those that it reads.
+    """
 
     def __init__(self, data: Any, columns: Sequence[str] | None) -> None:
-        self._core_data = to_data(data, columns)
+        core = getattr(data, "_core_data", None)
+        self._frame = narrowable(data, columns) if core is None else None
+        self._core_data: _core.Table | _core.Source | None = None
+        if self._frame is None:
+            self._core_data = to_data(data, columns)
         self._names: list[str] | None = None
 
+    def data(self) -> Any:
+        """Returns the data as `Engine.run` takes them."""
+        return self if self._frame is None else self._frame
+
+    def num_rows(self, asked: Query) -> int:
+        """Returns the number of rows, after it took what the query reads."""
+        if self._frame is not None:
+            self._core_data = table_of_frame(self._frame, Asked(default_engine()._core, core_of(asked)))
+            self._frame = None
+        assert self._core_data is not None
+        return len(self._core_data)
+
+    def whole(self) -> Taken:
+        """Takes all columns, for several queries."""
+        if self._frame is not None:
+            self._core_data = table_of_frame(self._frame)
+            self._frame = None
+        return self
+
     def names(self) -> list[str]:
+        """Returns the names of the columns that SkyRank reads."""
         if self._names is None:
-            data = self._core_data
+            data = self.whole()._core_data
+            assert data is not None
             self._names = (data if isinstance(data, _core.Table) else data.schema()).names()
         return self._names
 
@@ -57,13 +86,16 @@ class _Data:
         if isinstance(given, _core.Expression):
             return given
         if isinstance(given, str):
-            is_odd = not given.isidentifier() and given in self.names()
+            is_odd = not given.isidentifier() and self._has(given)
             return _core.Expression.column(given) if is_odd else given
         try:
             index = operator.index(given)
         except TypeError:
             return given  # type: ignore[no-any-return]  # refused as an expression
         return _core.Expression.column(self._name(index))
+
+    def _has(self, name: str) -> bool:
+        return name in (self.names() if self._frame is None else self._frame.names)
 
     def _name(self, index: int) -> str:
         names = self.names()
@@ -73,7 +105,7 @@ class _Data:
 
 
 def _preference(
-    data: _Data,
+    data: Taken,
     low_columns: Column | Iterable[Column] | None,
     high_columns: Column | Iterable[Column] | None,
     by: _core.Preference | Iterable[_core.Preference] | None,
@@ -89,7 +121,7 @@ def _preference(
 
 
 def _ranking(
-    data: _Data,
+    data: Taken,
     low_columns: Column | Iterable[Column] | None,
     high_columns: Column | Iterable[Column] | None,
     by: Text | _core.Preference | Iterable[Text | _core.Preference] | None,
@@ -100,6 +132,43 @@ def _ranking(
             "[low('price'), high('rating')]"
         )
     return ranking(by) if by is not None else data.terms(low_columns, low) + data.terms(high_columns, high)
+
+
+def skyline_query(
+    taken: Taken,
+    low: Column | Iterable[Column] | None,
+    high: Column | Iterable[Column] | None,
+    by: _core.Preference | Iterable[_core.Preference] | None,
+    where: Text | None,
+    levels: int | None,
+    distinct: bool,
+    feasible: Text | None,
+    violation: Text | Iterable[Text] | None,
+    partition_by: Keys | None,
+) -> Query:
+    """Returns the query that the arguments of `skyline` stand for."""
+    preference = _preference(taken, low, high, by)
+    if feasible is not None:
+        preference = _with_feasible(feasible, preference, () if violation is None else violation)
+    elif violation is not None:
+        raise QueryError("`violation` needs `feasible`")
+    asked = Query().where(where).prefer(preference).levels(levels).distinct(distinct)
+    return asked if partition_by is None else asked.partition_by(partition_by)
+
+
+def top_k_query(
+    taken: Taken,
+    k: int,
+    by: Text | _core.Preference | Iterable[Text | _core.Preference] | None,
+    ties: str,
+    low: Column | Iterable[Column] | None,
+    high: Column | Iterable[Column] | None,
+    where: Text | None,
+    partition_by: Keys | None,
+) -> Query:
+    """Returns the query that the arguments of `top_k` stand for."""
+    asked = Query().where(where).rank_by(_ranking(taken, low, high, by)).limit(k).ties(ties)
+    return asked if partition_by is None else asked.partition_by(partition_by)
 
 
 def skyline(
@@ -146,16 +215,9 @@ def skyline(
         answer = _core.small_skyline(data)
         if answer is not None:
             return Result(answer)
-    taken = _Data(data, columns)
-    preference = _preference(taken, low, high, by)
-    if feasible is not None:
-        preference = _with_feasible(feasible, preference, () if violation is None else violation)
-    elif violation is not None:
-        raise QueryError("`violation` needs `feasible`")
-    asked = Query().where(where).prefer(preference).levels(levels).distinct(distinct)
-    if partition_by is not None:
-        asked = asked.partition_by(partition_by)
-    return default_engine().run(asked, taken)
+    taken = Taken(data, columns)
+    asked = skyline_query(taken, low, high, by, where, levels, distinct, feasible, violation, partition_by)
+    return default_engine().run(asked, taken.data())
 
 
 def top_k(
@@ -191,11 +253,9 @@ def top_k(
     Raises:
         QueryError, BindError, DataError, ResourceError.
     """
-    taken = _Data(data, columns)
-    asked = Query().where(where).rank_by(_ranking(taken, low, high, by)).limit(k).ties(ties)
-    if partition_by is not None:
-        asked = asked.partition_by(partition_by)
-    return default_engine().run(asked, taken)
+    taken = Taken(data, columns)
+    asked = top_k_query(taken, k, by, ties, low, high, where, partition_by)
+    return default_engine().run(asked, taken.data())
 
 
 def rank(
@@ -226,9 +286,10 @@ def rank(
         ranks: numpy.ndarray[Any, Any] | None = _core.small_ranks(data)
         if ranks is not None:
             return ranks
-    taken = _Data(data, columns)
-    asked = Query().prefer(_preference(taken, low, high, by)).at_least(len(taken._core_data)).select("row()")
-    levels = default_engine().run(asked, taken).levels
+    taken = Taken(data, columns)
+    asked = Query().prefer(_preference(taken, low, high, by)).select("row()")
+    every = asked.at_least(taken.num_rows(asked))
+    levels = default_engine().run(every, taken.data()).levels
     assert levels is not None
     return levels - 1
 
@@ -238,10 +299,12 @@ def query(data: Any, question: Query, *, timeout: float | datetime.timedelta | N
 
     Args:
         data: One of
-            - an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables of pyarrow, Polars and pandas 3,
-              relations of DuckDB, a Result;
+            - a DataFrame of Polars or pandas, a LazyFrame, which is collected, a Dataset of pyarrow, a relation of
+              DuckDB, a table or a scan of PyIceberg, a DeltaTable: only the columns that the query reads are taken;
+            - an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, batches and readers of pyarrow, a
+              Result; or with ``__dataframe__``, which needs pyarrow;
             - a NumPy array of shape (rows, columns), whose columns are c0, c1, ..., or a structured array;
-            - a dict of arrays, lists or Arrow columns of one length;
+            - a dict of arrays, lists or Arrow columns of one length, or a list of dicts, one for each row;
             - a tensor with ``__dlpack__`` of shape (rows, columns) or (rows,), on the CPU or on a GPU, where it stays;
             - an object with ``__arrow_c_device_array__``, whose columns stay on their GPU;
             - a Table, or Files;

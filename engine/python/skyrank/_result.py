@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._columns import to_list, to_numpy, view
+from ._errors import QueryError, required
+from ._output.columns import matrix_of, to_list, to_numpy, view
+from ._output.tables import SHOWN_ROWS, html_table, shape_of, text_table
+from ._preferences import low
+from ._query import Query, core_of
+from ._values import as_list, whole_number
 
 if TYPE_CHECKING:
     import numpy
@@ -13,8 +19,37 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-_SHOWN_ROWS = 10
-_SHOWN_WIDTH = 24
+
+class _Slice:
+    """The first rows and some columns of an answer, with the words of `_core.Result`."""
+
+    def __init__(self, whole: _core.Result | _Slice, table: _core.Table, rows: int) -> None:
+        self._whole = whole
+        self._table = table
+        self._rows = rows
+
+    def timing(self) -> dict[str, float]:
+        return self._whole.timing()
+
+    def work(self) -> dict[str, int]:
+        return self._whole.work()
+
+    def plan(self) -> str:
+        return self._whole.plan()
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def table(self) -> _core.Table:
+        return self._table
+
+    def rows(self) -> tuple[int, int]:
+        address, count = self._whole.rows()
+        return address, min(count, self._rows)
+
+    def levels(self) -> tuple[int, int]:
+        address, count = self._whole.levels()
+        return address, min(count, self._rows)
 
 
 class Result:
@@ -26,7 +61,7 @@ class Result:
 
     __slots__ = ("_core", "_table", "__weakref__")
 
-    def __init__(self, core: _core.Result) -> None:
+    def __init__(self, core: _core.Result | _Slice) -> None:
         self._core = core
         self._table = core.table()
 
@@ -65,6 +100,30 @@ class Result:
         """
         return to_numpy(self._table.column(name))
 
+    def head(self, rows: int = 5) -> Result:
+        """Returns the first rows as an answer of their own, with their ids and levels; rows >= 0."""
+        count = whole_number("head", rows)
+        if count is None or count < 0:
+            raise QueryError(f"'head' is 0 or more rows, not {rows}")
+        if count >= len(self):
+            return self
+        from ._engine import default_engine
+
+        table = self._table
+        if self.columns:
+            columns = [_core.Expression.column(name) for name in self.columns]
+            table = default_engine()._core.run(
+                core_of(Query().rank_by(low("0")).limit(count).select(*columns)), table, _core.Call(False, False, 0.0)
+            ).table()
+        return Result(_Slice(self._core, table, count))
+
+    def select(self, columns: str | Iterable[str]) -> Result:
+        """Returns the answer with only these columns, in this order. Raises BindError for an unknown name."""
+        names = as_list(columns, str)
+        if not names:
+            raise QueryError("'select' takes one or more names of columns")
+        return Result(_Slice(self._core, self._table.reordered(names), len(self)))
+
     @property
     def timing(self) -> dict[str, float]:
         """Milliseconds of each stage, such as total_ms, and read_ms for files."""
@@ -98,7 +157,11 @@ class Result:
         """Returns the columns as a polars.DataFrame; ordered categories are an Enum. Needs Polars."""
         import polars
 
-        frame = polars.DataFrame(self)
+        if hasattr(polars.DataFrame, "__arrow_c_stream__"):
+            frame = polars.DataFrame(self)
+        else:
+            required("pyarrow", "files", "an answer for Polars before 1.3")
+            frame = polars.DataFrame(self.to_arrow())
         orders = {name: self._table.column(name).categories for name in self.columns}
         return frame.with_columns(
             polars.col(name).cast(polars.Enum(order)) for name, order in orders.items() if order is not None
@@ -115,6 +178,15 @@ class Result:
             pass
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
+    def to_numpy(self, columns: str | Iterable[str] | None = None) -> numpy.ndarray[Any, Any]:
+        """Returns columns, all or those named, as a matrix of shape (rows, columns), which is a copy.
+
+        Numbers have their common type and NULL as NaN, dates and times as NaT. Columns without a common type, texts,
+        decimals, and booleans with NULL, give a matrix of objects with NULL as None.
+        """
+        names = self.columns if columns is None else as_list(columns, str)
+        return matrix_of([self._table.column(name) for name in names], len(self))
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Returns the columns as lists of Python objects, NULL as None.
 
@@ -125,28 +197,11 @@ class Result:
 
     def __repr__(self) -> str:
         rows = len(self)
-        shape = f"{rows} {'row' if rows == 1 else 'rows'} x {len(self.columns)} columns"
+        shape = shape_of(rows, len(self.columns), "x")
         if not self.columns or not rows:
             return f"Result({shape}: {', '.join(self.columns)})" if self.columns else f"Result({shape})"
-        left_out = [f"... {rows - _SHOWN_ROWS} more"] if rows > _SHOWN_ROWS else []
-        return "\n".join([f"Result({shape})", *_text_table(self._table, min(rows, _SHOWN_ROWS)), *left_out])
+        left_out = [f"... {rows - SHOWN_ROWS} more"] if rows > SHOWN_ROWS else []
+        return "\n".join([f"Result({shape})", *text_table(self._table, min(rows, SHOWN_ROWS)), *left_out])
 
-
-def _text_table(table: _core.Table, rows: int) -> list[str]:
-    """Returns the first rows as aligned text: numbers to the right, texts to the left."""
-    lines = [""] * (rows + 1)
-    for index, name in enumerate(table.names()):
-        column = table.column(index)
-        cells = [name, *(_cell(column.text_at(row)) for row in range(rows))]
-        width = max(map(len, cells))
-        left = column.type in ("string", "bool", "date") or column.type.startswith("timestamp")
-        for line, cell in enumerate(cells):
-            lines[line] += ("  " if index else "") + (cell.ljust(width) if left else cell.rjust(width))
-    return [line.rstrip() for line in lines]
-
-
-def _cell(text: str | None) -> str:
-    if text is None:
-        return "NULL"
-    line = " ".join(text.splitlines())
-    return line if len(line) <= _SHOWN_WIDTH else line[: _SHOWN_WIDTH - 1] + "…"
+    def _repr_html_(self) -> str:
+        return html_table(self._table, len(self))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _core
-from ._columns import times_in
+from ._output.columns import times_in
 from ._errors import Error, QueryError
 
 

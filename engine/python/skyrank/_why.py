@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._output.tables import html_page, html_rows, html_sentence
 from ._values import kind_of
 
 
@@ -77,6 +78,15 @@ class Why:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        changes = [(one.term, one.change or one.unknown or "no value lets the row in") for one in self.changes]
+        better = [(str(one.row), ", ".join(one.better_in), f"{one.gap:.3g}") for one in self.dominators]
+        return html_page(
+            html_sentence(self.text.strip().partition("\n")[0]),
+            html_rows(["term", "least change"], changes),
+            html_rows(["better row", "better in", "gap"], better),
+        )
 
 
 def row_id(row: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._errors import DataError, required
-from ._indicators import is_nondominated
+from ._arrays.indicators import is_nondominated
 
 _torch = required("torch", "torch", "skyrank.botorch")
 

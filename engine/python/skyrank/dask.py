@@ -27,7 +27,7 @@ from typing import Any
 from . import _core
 from ._engine import Files, Partial, default_engine
 from ._errors import DataError, required
-from ._input import _is_path
+from ._input import is_path
 from ._parts import RunningAnswer as RunningAnswer
 from ._parts import joined, worker_engine
 from ._query import Query, core_of
@@ -79,7 +79,7 @@ def partial(data: Any, question: Query, *, columns: Sequence[str] | None = None,
 
 
 def _is_paths(data: Any) -> bool:
-    return _is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(map(_is_path, data)))
+    return is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(map(is_path, data)))
 
 
 # -------------------------------------------------------------------------------------------------------- collections
@@ -111,9 +111,11 @@ def _narrowed(frame: Any, question: Query) -> Any:
 
 
 def _partial_of_part(question: Query, part: Any, columns: Sequence[str] | None) -> Partial:
-    from ._input import to_data
+    from ._input import Asked, to_data
 
-    return Partial(worker_engine()._core.partial(core_of(question), to_data(part, columns), 0, _core.Call(False, False, 0)))
+    engine, asked = worker_engine()._core, core_of(question)
+    data = to_data(part, columns, asked=Asked(engine, asked))
+    return Partial(engine.partial(asked, data, 0, _core.Call(False, False, 0)))
 
 
 # -------------------------------------------------------------------------------------------------------------- files

@@ -10,7 +10,7 @@ from typing import Any
 
 from ._errors import DataError
 from ._functions import rank
-from ._indicators import crowding, nsga2_survival
+from ._arrays.indicators import crowding, nsga2_survival
 
 
 def selNSGA2(individuals: Any, k: int, nd: str = "standard") -> list[Any]:  # noqa: N802  DEAP's name

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from ._errors import DataError
-from ._indicators import nsga2_survival
+from ._arrays.indicators import nsga2_survival
 
 
 class EliteSelection:

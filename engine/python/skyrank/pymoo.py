@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from ._functions import rank
-from ._indicators import crowding, nsga2_survival
+from ._arrays.indicators import crowding, nsga2_survival
 
 
 class NonDominatedSorting:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _select
+from ._arrays import select as _select
 from ._errors import ResourceError, required
 
 _torch = required("torch", "torch", "skyrank.torch")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _preferences
 from .._errors import QueryError, required
-from .._functions import Column, _Data
+from .._functions import Column, Taken
 from .._preferences import Text
 from .._query import Query
 from .._result import Result
@@ -156,7 +156,7 @@ def _picture(
     if isinstance(data, Result) and data.levels is not None and question is None and (where, levels) != (None, None):
         raise QueryError("a Result with levels is drawn as it is; `where` and `levels` belong to the query that made it")
 
-    def terms(taken: _Data) -> Query:
+    def terms(taken: Taken) -> Query:
         every = low is None and high is None
         lows = taken.terms(range(len(taken.names())) if every else low, _preferences.low)
         return preference_of(lows, taken.terms(high, _preferences.high), where, levels)

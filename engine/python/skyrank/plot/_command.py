@@ -11,7 +11,7 @@ from typing import Any
 from .. import _core
 from .._engine import Files
 from .._errors import BindError, DataError, Error, QueryError, ResourceError, required
-from .._input import files_module, on_main_thread
+from .._input.files import files_module, on_main_thread
 from .._query import Query
 from . import draw_into
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._engine import default_engine
 from .._errors import BindError, DataError, QueryError, required
-from .._functions import _Data
+from .._functions import Taken
 from .._query import Query
 from .._result import Result
 from .._values import expression
@@ -213,7 +213,7 @@ def picture_of(
         if found is None:
             raise QueryError("`background` gives the other rows of a Result with levels; other data have them themselves")
         data = background
-    taken = _Data(data, columns)
+    taken = Taken(data, columns).whole()
     if isinstance(data, Result):
         taken.leave_out("row")
     asked = question if question is not None else terms(taken)

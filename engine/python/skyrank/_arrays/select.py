@@ -6,9 +6,9 @@ import operator
 import sys
 from typing import Any, NamedTuple
 
-from . import _core
-from ._errors import DataError, QueryError, required
-from ._input import GPUS, HOSTS
+from .. import _core
+from .._errors import DataError, QueryError, required
+from .._input.tensors import GPUS, HOSTS
 
 
 class Selected(NamedTuple):

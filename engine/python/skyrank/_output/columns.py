@@ -8,7 +8,7 @@ import re
 import zoneinfo
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from .. import _core
 
 if TYPE_CHECKING:
     import numpy
@@ -144,3 +144,27 @@ def _copied(column: _core.Column) -> numpy.ndarray[Any, Any]:
     array = numpy.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def matrix_of(columns: list[_core.Column], rows: int) -> numpy.ndarray[Any, Any]:
+    """Returns columns as a matrix of their common type, numbers with NULL as NaN, or else one of objects."""
+    import numpy
+
+    arrays = [to_numpy(column) for column in columns]
+    kinds = {array.dtype.kind for array in arrays}
+    has_null = any(numpy.ma.is_masked(array) for array in arrays)
+    is_numbers = kinds <= set("biuf") and not (has_null and kinds == {"b"})
+    matrix: numpy.ndarray[Any, Any]
+    if is_numbers or kinds == {"M"}:
+        common = numpy.result_type(*{array.dtype for array in arrays}) if arrays else numpy.dtype("float64")
+        if has_null and common.kind != "f":
+            common = numpy.dtype("float64")
+        matrix = numpy.empty((rows, len(arrays)), dtype=common)
+        for place, array in enumerate(arrays):
+            given = array.astype(common)
+            matrix[:, place] = given.filled(numpy.nan) if isinstance(given, numpy.ma.MaskedArray) else given
+        return matrix
+    matrix = numpy.empty((rows, len(arrays)), dtype=object)
+    for place, column in enumerate(columns):
+        matrix[:, place] = to_list(column)
+    return matrix

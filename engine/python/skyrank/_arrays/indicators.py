@@ -6,10 +6,10 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core
-from ._errors import DataError, QueryError
-from ._functions import skyline
-from ._gpu_points import READ, gpu_points
+from .. import _core
+from .._errors import DataError, QueryError
+from .._functions import skyline
+from .gpu_points import READ, gpu_points
 
 if TYPE_CHECKING:
     import numpy

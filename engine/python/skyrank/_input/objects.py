@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _core
-from ._columns import times_in
-from ._errors import DataError, required
+from .. import _core
+from .._errors import DataError, required
+from .._output.columns import times_in
 
 if TYPE_CHECKING:
     import numpy
@@ -92,13 +92,14 @@ def object_column(
 
 def _zone_of(times: list[Any]) -> str:
     """Returns the zone of times, UTC where they have several, and an empty text where one has none."""
-    zones = {_name_of_zone(getattr(time, "tzinfo", None), time) for time in times}
+    zones = {name_of_zone(getattr(time, "tzinfo", None), time) for time in times}
     if len(zones) == 1:
         return zones.pop()
     return "" if "" in zones else "UTC"
 
 
-def _name_of_zone(zone: datetime.tzinfo | None, time: Any) -> str:
+def name_of_zone(zone: datetime.tzinfo | None, time: Any) -> str:
+    """Returns the name of a zone, or its offset at a time, as columns name it."""
     if zone is None:
         return ""
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # of zoneinfo and pytz

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ._errors import DataError, required
-from ._input import GPUS
+from .._errors import DataError, required
+from .._input.tensors import GPUS
 
 # Types that are read as they are; the others become float64, which has all their values.
 READ = frozenset(["float32", "float64", "int32", "int64", "uint32", "uint64"])

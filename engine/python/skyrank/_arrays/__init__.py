@@ -1,0 +1,1 @@
+"""Functions over arrays: selections and measures of fronts."""

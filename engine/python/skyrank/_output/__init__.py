@@ -1,0 +1,1 @@
+"""Forms of answers: columns as arrays, and tables for people."""

@@ -80,7 +80,7 @@ class BatchAnswer(RunningAnswer):
 
     A batch that Spark repeats, as it may after an error, counts once. What it keeps is lost with the process: after a
     restart from a checkpoint, Spark goes on behind the last batch, so keep `partial` and `batch` (`Partial.to_bytes`)
-    with the checkpoint.
+    with the checkpoint. It is for sessions of this process: Spark Connect runs such functions on its server.
 
     Args:
         question: The query.

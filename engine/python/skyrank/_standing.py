@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
+from ._arrays.indicators import _points, _reference, _values, hypervolume
 from ._engine import Engine, Table, _call, default_engine
 from ._errors import QueryError
-from ._arrays.indicators import _points, _reference, _values, hypervolume
 from ._query import Query, core_of
 from ._result import Result
 from ._values import kind_of, plain, whole_number

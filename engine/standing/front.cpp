@@ -203,9 +203,11 @@ std::vector<Front::Examined> Front::rows_to_compare(const Step& step, const Fron
 
 /// Makes the chunks of new ids.
 void Front::add_chunks(Step& step, std::span<const RowId> ids) const {
+  std::int64_t last = -1;
   for (const RowId id : ids) {
     const std::int64_t number = chunk_of(id);
-    if (chunk(id) != nullptr) continue;
+    if (number == last || chunk(id) != nullptr) continue;
+    last = number;
     if (step.chunks_.empty()) step.chunks_ = chunks_;
     const auto place = std::ranges::lower_bound(step.chunks_, number, {}, &NumberedChunk::number);
     if (place != step.chunks_.end() && place->number == number) continue;

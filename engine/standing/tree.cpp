@@ -244,25 +244,33 @@ void TreeEdit::forget_states(std::int64_t number, const LeafChange& change) {
   }
 }
 
-/// Returns the state of rows that came or have new values.
-StateRows TreeEdit::state_of_new_rows(const Leaves& changes, const NewRows& updates, const NewRows& inserted) const {
+/// Returns the groups of the rows that came, leaf by leaf.
+StateRows TreeEdit::groups_of_new_rows(const Leaves& changes, const NewRows& inserted) const {
+  std::vector<StateRows> states;
+  for (const auto& [number, change] : changes) {
+    if (change.added.empty()) continue;
+    const std::vector<RowId>& ids = leaf(number)->ids;
+    const RowId first = ids.front() + std::ssize(ids) - std::ssize(change.added);
+    states.push_back(kind_->sink(added_rows(change, inserted), first));
+  }
+  std::vector<const StateRows*> pointers;
+  for (const StateRows& one : states) pointers.push_back(&one);
+  if (states.size() > 1) return kind_->combine(joined(pointers));
+  return states.empty() ? StateRows() : std::move(states.front());
+}
+
+/// Returns the candidates of rows that came or have new values.
+StateRows TreeEdit::candidates_of_new_rows(const Leaves& changes, const NewRows& updates,
+                                           const NewRows& inserted) const {
   StateRows fresh;
   std::vector<RowId> new_values;
   for (const auto& [number, change] : changes) {
-    if (groups_ && !change.added.empty()) {
-      const std::vector<RowId>& ids = leaf(number)->ids;
-      const StateRows groups =
-          kind_->sink(added_rows(change, inserted), ids.front() + std::ssize(ids) - std::ssize(change.added));
-      fresh = fresh.rows.empty() ? groups : joined({&fresh, &groups});
-      continue;
-    }
     for (const auto& [id, row] : change.updated) {
       fresh.rows.push_back(id);
       new_values.push_back(row);
     }
     fresh.rows.insert(fresh.rows.end(), change.added.begin(), change.added.end());
   }
-  if (groups_) return fresh;
   fresh.columns = new_values.empty() ? inserted.rows : gather(updates.rows, new_values);
   return fresh.rows.empty() ? fresh : kind_->combine(fresh);
 }
@@ -288,7 +296,8 @@ void TreeEdit::change_root(const Leaves& changes, const NewRows& updates, const 
   } else if ((before == nullptr && !tree_.leaves_.empty()) || loses(removed) || loses(updated)) {
     root_ = state(height_, 0);
   } else {
-    StateRows fresh = state_of_new_rows(changes, updates, inserted);
+    StateRows fresh =
+        groups_ ? groups_of_new_rows(changes, inserted) : candidates_of_new_rows(changes, updates, inserted);
     if (before == nullptr) {
       root_ = counted(std::move(fresh));
     } else {

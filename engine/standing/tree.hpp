@@ -137,7 +137,8 @@ class TreeEdit {
   void change_leaf(std::int64_t number, const LeafChange& change, const NewRows& updates, const NewRows& inserted);
   void forget_states(std::int64_t number, const LeafChange& change);
   void change_root(const Leaves& changes, const NewRows& updates, const NewRows& inserted);
-  StateRows state_of_new_rows(const Leaves& changes, const NewRows& updates, const NewRows& inserted) const;
+  StateRows groups_of_new_rows(const Leaves& changes, const NewRows& inserted) const;
+  StateRows candidates_of_new_rows(const Leaves& changes, const NewRows& updates, const NewRows& inserted) const;
 
   const Tree& tree_;
   const StateKind* kind_;

@@ -81,6 +81,24 @@ def test_saved_queries_go_on(tmp_path):
         best.save(tmp_path / "none" / "best.standing")
 
 
+def test_rows_that_lie_far_apart():
+    random = numpy.random.default_rng(2)
+    for query in (OFFERS, Query().rank_by(low("price")).limit(3)):
+        best, there = StandingQuery(query, SCHEMA), numpy.empty((0, 2))
+        for _ in range(30):
+            rows = random.integers(0, 100, (3, 5)).astype("float64")
+            best.insert({"price": rows[:, 1], "rating": rows[:, 3]})  # columns of a matrix that is row by row
+            there = numpy.concatenate([there, rows[:, [1, 3]]])
+        gone = []
+        for _ in range(5):
+            gone += best.answer().rows.tolist()
+            best.erase(best.answer().rows)
+        left = numpy.setdiff1d(numpy.arange(len(there)), gone)
+        expected = skyrank.query({"price": there[left, 0].copy(), "rating": there[left, 1].copy()}, query)
+        assert best.answer().rows.tolist() == left[expected.rows].tolist()
+        assert best.answer()["price"].tolist() == expected["price"].tolist()
+
+
 def test_windows():
     last = StandingQuery(OFFERS, SCHEMA, window={"rows": 2})
     assert last.insert(offers([0, 1, 2], [9, 8, 7])) == ([1], [])

@@ -1,5 +1,6 @@
 #include "engine/parts/states/concatenate.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -29,8 +30,11 @@ void check_columns(const Table& table, const Table& first) {
   }
 }
 
+/// Returns which rows have a value; nothing where all have one.
 std::vector<bool> validity(const std::vector<Column>& pieces) {
   std::vector<bool> valid;
+  const auto is_full = [](const Column& piece) { return piece.data().validity.bits == nullptr; };
+  if (std::ranges::all_of(pieces, is_full)) return valid;
   for (const Column& piece : pieces) {
     for (std::int64_t i = 0; i < piece.size(); ++i) valid.push_back(!piece.is_null(i));
   }

@@ -73,6 +73,13 @@ OwnStanding* load_standing(ForkedEngine& engine, const std::string& file, const 
   });
 }
 
+/// Returns what `work` returns, while other threads of Python may run: an answer may have to be made.
+template <class Work>
+auto without_gil(const Work& work) {
+  const nb::gil_scoped_release no_gil;
+  return work();
+}
+
 /// Calls f(standing, options) as a call of Python runs, and returns the ids that entered and left.
 template <class F>
 nb::tuple changed(OwnStanding& self, const Call& call, const F& f) {
@@ -114,10 +121,11 @@ void bind_standing(nb::module_& module) {
                return standing.update(ids, rows, options);
              });
            })
-      .def("answer", [](const OwnStanding& self) { return Result(*self.get().answer()); })
+      .def("answer", [](const OwnStanding& self) { return Result(*without_gil([&] { return self.get().answer(); })); })
       .def("next_id", [](const OwnStanding& self) { return self.get().next_id(); })
       .def("num_rows", [](const OwnStanding& self) { return self.get().num_rows(); })
-      .def("explain", [](const OwnStanding& self) { return to_string(self.get().explain()); });
+      .def("explain",
+           [](const OwnStanding& self) { return without_gil([&] { return to_string(self.get().explain()); }); });
 }
 
 }  // namespace skyrank::python

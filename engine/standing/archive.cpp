@@ -98,9 +98,9 @@ struct Archive::State {
     if (dims != 0) return;
     FrontTree made(columns);
     std::vector<Lane> lanes(columns);
-    const auto each = [&](auto values) {
-      if (values.size() == 1) values.resize(columns, values.front());
-      return values;
+    const auto each = [&](auto given) {
+      if (given.size() == 1) given.resize(columns, given.front());
+      return given;
     };
     maximised = each(options.maximise);
     maximised.resize(columns, false);

@@ -64,7 +64,7 @@ inline constexpr double kCountStep = 6e-9;
 inline constexpr double kCountPair = 0.1e-9;
 inline constexpr double kCountHalf = 14e-9;    // a row, each time that it is halved for a key, by another key
 inline constexpr double kCountPlace = 5e-9;    // a row that finds its place among few others, by one key
-inline constexpr double kCountSet = 0.8e-9;    // a row that meets a tile of these, by one key
+inline constexpr double kCountSet = 0.5e-9;    // a row that meets a tile of these, by one key
 inline constexpr double kCountJudged = 60e-9;  // a row that meets those of a sample
 
 inline constexpr double kHomeValue = 30e-9;  // a value of a group that a GPU made, by one thread: a guess

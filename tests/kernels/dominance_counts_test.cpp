@@ -132,8 +132,8 @@ void expect_some_counts(const std::vector<Values>& columns, std::size_t n, KeyWi
     ASSERT_EQ(dominators.counts[i], above) << "row " << i;
     ASSERT_EQ(dominated.counts[i], below) << "row " << i;
   }
-  // Few of many rows take another path, and so do many of them.
-  for (const std::size_t step : {n, n / 60 + 1, std::size_t{9}, std::size_t{2}}) {
+  // A handful and a few of many rows take other paths, and so do many of them.
+  for (const std::size_t step : {n, n / 20 + 1, n / 60 + 1, std::size_t{9}, std::size_t{2}}) {
     std::vector<std::uint8_t> wanted(n);
     for (std::size_t i = 0; i < n; i += step) wanted[i] = 1;
     DominanceCountsProblem of_some = problem;
@@ -216,7 +216,7 @@ TEST(DominanceCounts, SkybandsOfManyRows) {
 
 /// Wanted rows of many tiles, ranges of rows that end anywhere, keys far apart and keys at both ends of their range.
 TEST(DominanceCounts, OfFewOfManyRows) {
-  const std::size_t n = 70'001;
+  const std::size_t n = 40'001;
   for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {
     std::vector<Values> columns = drawn_columns(n, 3, 0, 8);
     for (std::size_t i = 0; i < n; ++i) {

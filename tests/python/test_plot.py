@@ -165,6 +165,9 @@ def test_queries():
     assert labels(band)[: len(counts)] == [
         f"level {level} ({count} {'row' if count == 1 else 'rows'})" for level, count in enumerate(counts, 1)
     ]
+    every = Query().prefer([low("price"), high("rating")]).skyband("all")
+    assert skyrank.query(hotels, every).levels is None  # not asked for
+    assert sum(map(len, drawn(skyrank.plot.front(hotels, question=every)).values())) == len(hotels["price"])
 
     # A condition that comes first: levels are those of the rows that meet it, then of the others.
     ordered = Query().prefer(skyrank.prior([skyrank.where("city"), skyrank.pareto([low("price"), high("rating")])]))

@@ -19,8 +19,11 @@
 // equal it. Sets are added up as numbers in bits side by side (Harley and Seal; Muła, Kurz and Lemire, "Faster
 // Population Counts Using AVX2 Instructions", Computer Journal 61(1), 2018).
 //
+// Wanted rows are in the order of the first key, and the others of a chunk by the tile that they fall into by it: tiles
+// behind have no row that dominates them, and of those before it all rows come first by that key.
+//
 // Cost: for each row a search by each key, which begins where the leading bits of the key say, and for each row and
-// tile some ten operations on a tile of bits, and two for each key.
+// tile up to its own some ten operations on a tile of bits, and two for each key.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/dominance_counts/few.cpp"
@@ -37,6 +40,7 @@ inline constexpr std::size_t kSums = 16;  ///< bits of the numbers in which sets
 inline constexpr std::size_t kStepPlanes = 4;
 inline constexpr std::size_t kStep = std::size_t{1} << kStepPlanes;  ///< rows whose sets are added up at a time
 inline constexpr std::size_t kChunk = 2048;                          ///< rows whose ranks are found at a time
+inline constexpr std::size_t kRanks = kChunk + kStep;                ///< ranks of a chunk by one key, with those behind
 inline constexpr std::size_t kSets = (kFewTile + 1) * kWords;        ///< words of the sets of a tile by one key
 
 /// Tables of a tile of wanted rows, key by key.
@@ -91,7 +95,7 @@ class SetsOfRows {
     const FewTag tag;
     FewBits common = hn::LoadU(tag, sets_ + std::size_t{places_[ranks[0]]} * kWords);
     for (std::size_t k = 1; k < (kDims == 0 ? dims_ : kDims); ++k) {
-      const std::size_t place = places_[k * stride_ + ranks[k * kChunk]];
+      const std::size_t place = places_[k * stride_ + ranks[k * kRanks]];
       common = hn::And(common, hn::LoadU(tag, sets_ + k * kSets + place * kWords));
     }
     return common;
@@ -166,6 +170,7 @@ void add_rows(const FewTile& tile, std::size_t d, const std::uint16_t* ranks, st
 
 constexpr std::size_t kAtATime = 8;                   ///< rows that search side by side, as each waits for its loads
 constexpr std::size_t kRange = std::size_t{1} << 15;  ///< rows that one thread counts, at most 2^kSums - 1
+constexpr std::size_t kMinOrderedTiles = 6;           ///< fewer save less than it takes to order rows by tile
 constexpr std::size_t kMaxPlaceBytes = std::size_t{32} << 20;
 
 /// The order of the wanted rows by one key.
@@ -175,7 +180,7 @@ class OrderOfFew {
   OrderOfFew(const KeyColumn& column, std::span<const std::int64_t> rows) : order_(rows.size()) {
     const Key* const keys = column.as<Key>();
     std::iota(order_.begin(), order_.end(), std::uint16_t{0});
-    std::ranges::sort(order_, [&](auto a, auto b) { return keys[rows[a]] < keys[rows[b]]; });
+    std::ranges::stable_sort(order_, [&](auto a, auto b) { return keys[rows[a]] < keys[rows[b]]; });
     for (const std::uint16_t i : order_) sorted_.push_back(keys[rows[i]]);
     make_buckets();
   }
@@ -248,8 +253,9 @@ class FewTiles {
   std::size_t count() const { return tiles_; }
   const OrderOfFew<Key>& order(std::size_t k) const { return orders_[k]; }
 
-  FewTile tile(std::size_t t, std::uint64_t* sums) const {
-    return {places_.data() + t * d_ * stride_, stride_, sets_.data() + t * d_ * kSets, sums};
+  /// Returns the tables of a tile by the keys from `key` on.
+  FewTile tile(std::size_t t, std::size_t key, std::uint64_t* sums) const {
+    return {places_.data() + (t * d_ + key) * stride_, stride_, sets_.data() + (t * d_ + key) * kSets, sums};
   }
 
  private:
@@ -309,7 +315,8 @@ class EqualRows {
   Vector<std::int64_t> rows_;
 };
 
-/// Counts, for each wanted row, the rows that it dominates or equals, less those that it equals.
+/// Counts, for each wanted row, the rows that it dominates or equals, less those that it equals. Wanted rows are in the
+/// order of the first key.
 template <class Key>
 class FewCount {
  public:
@@ -343,13 +350,21 @@ class FewCount {
                    Vector<std::int64_t>& equal) const {
     const std::size_t d = problem_.keys.size();
     Vector<std::uint64_t> sums(tiles_.count() * kSums * kWords);
-    Scratch<std::uint16_t> ranks(d * kChunk, 0);
+    Scratch<std::uint16_t> ranks(d * kRanks, 0);
+    Scratch<std::uint16_t> ordered(d * kRanks, 0);
+    Vector<std::size_t> starts(tiles_.count() + 2);
+    const bool in_order = tiles_.count() >= kMinOrderedTiles;
     for (std::size_t first = begin; first < end; first += kChunk) {
       const std::size_t rows = std::min(kChunk, end - first);
       find_ranks(first, rows, ranks.data(), equal);
-      const std::size_t whole_steps = (rows + kStep - 1) / kStep * kStep;
+      if (in_order) order_by_tile(ranks.data(), rows, ordered.data(), starts);
       for (std::size_t t = 0; t < tiles_.count(); ++t) {
-        add_rows(tiles_.tile(t, sums.data() + t * kSums * kWords), d, ranks.data(), whole_steps);
+        std::uint64_t* const of_tile = sums.data() + t * kSums * kWords;
+        if (in_order) {
+          add_to_tile(t, ordered.data(), starts[t], starts[t + 1], rows, of_tile);
+        } else {
+          add_to_tile(t, ranks.data(), 0, rows, rows, of_tile);
+        }
       }
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -360,7 +375,40 @@ class FewCount {
     }
   }
 
-  /// Writes the ranks of rows, key by key, and zeros behind those of the last; counts the rows that equal wanted ones.
+  /// Adds to a tile the rows of a chunk that may have wanted rows of it before them by the first key: those from
+  /// `begin` on, and those from `whole` on have all of them.
+  void add_to_tile(std::size_t t, const std::uint16_t* ranks, std::size_t begin, std::size_t whole, std::size_t rows,
+                   std::uint64_t* sums) const {
+    const std::size_t d = problem_.keys.size();
+    const auto steps = [](std::size_t count) { return (count + kStep - 1) / kStep * kStep; };
+    const std::size_t by_all = steps((d == 1 ? rows : whole) - begin);
+    add_rows(tiles_.tile(t, 0, sums), d, ranks + begin, by_all);
+    if (begin + by_all >= rows) return;
+    add_rows(tiles_.tile(t, 1, sums), d - 1, ranks + kRanks + begin + by_all, steps(rows - begin - by_all));
+  }
+
+  /// Orders the rows of a chunk by the tile that their ranks by the first key fall into, as wanted rows are in the
+  /// order of that key. starts[t] gets the number of rows before those of tile t, and behind the last row there are
+  /// zeros.
+  void order_by_tile(const std::uint16_t* ranks, std::size_t rows, std::uint16_t* ordered,
+                     Vector<std::size_t>& starts) const {
+    std::ranges::fill(starts, std::size_t{0});
+    for (std::size_t row = 0; row < rows; ++row) ++starts[ranks[row] / kFewTile + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    std::uint16_t places[kChunk];
+    {
+      Vector<std::size_t> next = starts;
+      for (std::size_t row = 0; row < rows; ++row) {
+        places[row] = static_cast<std::uint16_t>(next[ranks[row] / kFewTile]++);
+      }
+    }
+    for (std::size_t k = 0; k < problem_.keys.size(); ++k, ranks += kRanks, ordered += kRanks) {
+      for (std::size_t row = 0; row < rows; ++row) ordered[places[row]] = ranks[row];
+      std::fill_n(ordered + rows, kStep, std::uint16_t{0});
+    }
+  }
+
+  /// Writes the ranks of rows, key by key, and zeros behind the last; counts the rows that equal wanted ones.
   void find_ranks(std::size_t first, std::size_t rows, std::uint16_t* ranks, Vector<std::int64_t>& equal) const {
     for (std::size_t row = 0; row < rows; row += kAtATime) {
       bool may_equal[kAtATime];
@@ -370,16 +418,14 @@ class FewCount {
         const Key* keys = problem_.keys[k].template as<Key>() + first + row;
         Key last[kAtATime] = {};
         if (here < kAtATime) keys = std::copy_n(keys, here, last) - here;
-        tiles_.order(k).find(keys, ranks + k * kChunk + row, may_equal);
-        for (std::size_t i = here; i < kAtATime; ++i) ranks[k * kChunk + row + i] = 0;
+        tiles_.order(k).find(keys, ranks + k * kRanks + row, may_equal);
       }
       for (std::size_t i = 0; i < here; ++i) {
         if (may_equal[i]) ++equal[equal_rows_.first(static_cast<std::int64_t>(first + row + i))];
       }
     }
-    const std::size_t filled = (rows + kAtATime - 1) / kAtATime * kAtATime;
     for (std::size_t k = 0; k < problem_.keys.size(); ++k) {
-      std::fill(ranks + k * kChunk + filled, ranks + k * kChunk + std::min(kChunk, filled + kStep), std::uint16_t{0});
+      std::fill_n(ranks + k * kRanks + rows, kStep, std::uint16_t{0});
     }
   }
 
@@ -401,13 +447,32 @@ bool are_few(const DominanceCountsProblem& problem, std::size_t wanted) {
          tiles * problem.keys.size() * wanted <= kMaxPlaceBytes;
 }
 
+namespace {
+
+template <class Key>
+Vector<std::int64_t> count_in_order(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted,
+                                    const Context& context) {
+  const Key* const keys = problem.keys[0].as<Key>();
+  Vector<std::size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](auto a, auto b) { return keys[wanted[a]] < keys[wanted[b]]; });
+  Vector<std::int64_t> ordered;
+  for (const std::size_t i : order) ordered.push_back(wanted[i]);
+  const Vector<std::int64_t> of_ordered = FewCount<Key>(problem, ordered, context).run();
+  Vector<std::int64_t> counts(wanted.size());
+  for (std::size_t i = 0; i < order.size(); ++i) counts[order[i]] = of_ordered[i];
+  return counts;
+}
+
+}  // namespace
+
 DominanceCounts count_dominated_by_few(const DominanceCountsProblem& problem, std::span<const std::int64_t> wanted,
                                        const Context& context) {
   DominanceCounts found;
   if (wanted.empty()) return found;
   found.counts = wanted.size() <= kMaxHandful                ? count_dominated_by_handful(problem, wanted, context)
-                 : problem.keys[0].width == KeyWidth::bytes8 ? FewCount<std::uint64_t>(problem, wanted, context).run()
-                                                             : FewCount<std::uint32_t>(problem, wanted, context).run();
+                 : problem.keys[0].width == KeyWidth::bytes8 ? count_in_order<std::uint64_t>(problem, wanted, context)
+                                                             : count_in_order<std::uint32_t>(problem, wanted, context);
   if (context.count_work) found.work.dominance_tests = problem.n * wanted.size();
   return found;
 }

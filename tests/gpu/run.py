@@ -45,6 +45,9 @@ SANITIZERS = {
         "memcheck", ["--leak-check", "full"], "VolumesOnGpu.OfWholePointsAreExact:VolumesOnGpu.OfFewPoints:DistancesOnGpu.*",
         120),
     "racecheck of indicators": ("racecheck", [], "VolumesOnGpu.OfFewPoints:VolumesOnGpu.OfManyDimensions", 90),
+    "memcheck of counts": (
+        "memcheck", ["--leak-check", "full"], "CountsOnGpu.AreAsDefined:CountsOnGpu.Of[GN]*:CountsOnGpu.SkybandsAreAsDefined", 60),
+    "racecheck of counts": ("racecheck", [], "CountsOnGpu.OfGreatestKeysCountNoRowsThatAreNotThere", 60),
     "racecheck of rows": (
         "racecheck", [], "SelectRowsOnGpu.StridesAndOffsets:SelectRowsOnGpu.LongRowsOfUnevenNumbers", 120),
 }

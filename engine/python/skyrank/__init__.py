@@ -6,10 +6,11 @@
 array([0, 1])
 
 `skyline`, `top_k` and `rank` answer the common questions in one call; `sql`, or `Query` and `query`, ask any other. `query`
-says what data may be. `skyrank.plot` draws fronts; `skyrank.dask` and `skyrank.spark` ask clusters. `select_k` selects the best
-elements of arrays, and `skyrank.torch.topk` those of tensors. `hypervolume` and others measure fronts, `nsga2_survival`
-serves optimisers. The answer of a `StandingQuery` follows rows that come, change and go, and an
-`Archive` keeps the best points of an optimiser. Answers are exact, and the same row for row on every path.
+says what data may be. `skyrank.pandas` and `skyrank.polars` give frames methods. `skyrank.plot` draws fronts; `skyrank.dask`
+and `skyrank.spark` ask clusters. `select_k` selects the best elements of arrays, and `skyrank.torch.topk` those of tensors.
+`hypervolume` and others measure fronts, `nsga2_survival` serves optimisers. The answer of a `StandingQuery` follows rows that
+come, change and go, and an `Archive` keeps the best points of an optimiser. Answers are exact, and the same row for row on
+every path.
 """
 
 from . import _core, plot

@@ -14,6 +14,7 @@ from .arrow import exported, may_lie_on_gpu, speaks_arrow, table_of_device_array
 from .files import on_main_thread, open_source
 from .frames import Frame, columns_of_records, frame_of, native
 from .objects import object_column
+from .pandas_columns import PandasColumns, frame_of_series
 from .tensors import table_of_tensor, tensor_column
 
 __all__ = ["Asked", "is_path", "narrowable", "on_main_thread", "table_of_frame", "to_data", "to_schema", "to_table"]
@@ -109,6 +110,8 @@ def _table_of(data: Any, columns: Sequence[str] | None) -> _core.Table:
         return _table_of_mapping(data)
     if has_records:
         return _table_of_mapping(columns_of_records(data))
+    if isinstance(data, (list, tuple)):
+        _refuse_tables(data)
     if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
         return table_of_array(data, columns)
     if is_path(data):
@@ -118,6 +121,16 @@ def _table_of(data: Any, columns: Sequence[str] | None) -> _core.Table:
         "__arrow_c_device_array__ or __dataframe__, NumPy arrays, dicts of arrays, lists of dicts, tensors with __dlpack__, "
         "and paths of files"
     )
+
+
+def _refuse_tables(rows: Sequence[Any]) -> None:
+    """Raises DataError where rows are tables themselves."""
+    for row in rows:
+        if hasattr(row, "__arrow_c_stream__") or hasattr(row, "columns") or hasattr(row, "schema"):
+            raise DataError(
+                f"a {type(row).__name__} is no row of a table; several tables are joined first, as by pyarrow.concat_tables, "
+                "pyarrow.Table.from_batches, pandas.concat or polars.concat"
+            )
 
 
 def is_path(data: Any) -> bool:
@@ -133,7 +146,9 @@ def _column_table(name: str, values: Any) -> _core.Table:
     without_surrogates(name, "the name of a column", DataError)
     if is_array(values):
         return _core.table_of_columns([array_column(name, values)], [])
-    if may_lie_on_gpu(values):
+    if (frame := frame_of_series(values, name)) is not None:
+        table = _table_of(PandasColumns(frame).take([name]), None)
+    elif may_lie_on_gpu(values):
         table = table_of_device_array(values, name)
     elif hasattr(values, "__arrow_c_stream__"):
         table = _core.table_of_stream(exported(values, "__arrow_c_stream__", name), name)

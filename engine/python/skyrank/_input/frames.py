@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .._errors import DataError, required
 from .arrow import EXPORT_ERRORS, speaks_arrow
-from .pandas_columns import PandasColumns
+from .pandas_columns import PandasColumns, frame_of_series
 
 
 class Frame(NamedTuple):
@@ -37,6 +37,10 @@ def frame_of(data: Any) -> Frame | None:
     Raises ResourceError where the library needs pyarrow to hand over its columns, and there is none, and DataError for
     what only a cluster computes.
     """
+    name = getattr(data, "name", None)
+    series = frame_of_series(data, name if isinstance(name, str) and name else "c0")
+    if series is not None:
+        return _pandas_frame(series)
     for module, kind, make in _KINDS:
         library = sys.modules.get(module)
         if library is not None and isinstance(data, getattr(library, kind, ())):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from .. import _core
@@ -10,6 +11,18 @@ from .._errors import DataError, ResourceError
 from .arrays import array_column
 from .arrow import EXPORT_ERRORS
 from .objects import name_of_zone, object_column
+
+
+def frame_of_series(data: Any, name: str) -> Any:
+    """Returns a Series, an Index or an array of pandas as a DataFrame of one column, and None for other data."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return None
+    if isinstance(data, pandas.api.extensions.ExtensionArray):
+        data = pandas.Series(data)
+    if not isinstance(data, (pandas.Series, pandas.Index)):
+        return None
+    return pandas.DataFrame({name: pandas.Series(data).reset_index(drop=True)})
 
 
 class PandasColumns:
@@ -29,8 +42,9 @@ class PandasColumns:
         repeated = {name for name in self.names if self.names.count(name) > 1} if len(set(self.names)) < len(self.names) else ()
         if repeated:
             raise DataError(f"the DataFrame has several columns of the name '{min(repeated)}'; columns have names of their own")
-        frame = self._frame.iloc[:, [self._given.index(name) for name in names if name in self._given]]
+        own = [name for name in names if name in self._given]
         levels = [name for name in names if name not in self._given]
+        frame = self._frame.iloc[:, [self._given.index(name) for name in own]].set_axis(own, axis=1)
         try:
             pyarrow = importlib.import_module("pyarrow")
         except ImportError:
@@ -51,11 +65,12 @@ class PandasColumns:
 
 def _core_table(frame: Any, names: list[str], levels: list[str]) -> _core.Table:
     """Returns the columns of a DataFrame by NumPy; those of types that SkyRank lacks are left out, as of Arrow."""
-    series = {str(name): frame.iloc[:, place] for place, name in enumerate(frame.columns)}
+    series = {name: frame.iloc[:, place] for place, name in enumerate(frame.columns)}
     series |= {name: frame.index.get_level_values(name).to_series() for name in levels}
     unread = [name for name in names if _is_unread(series[name])]
     if unread == names:
-        raise DataError(f"the DataFrame has no column of a type that SkyRank reads: {', '.join(names) or 'it has none at all'}")
+        found = ", ".join(f"column '{name}' has {series[name].dtype}" for name in names) or "it has no columns"
+        raise DataError(f"the DataFrame has no column of a type that SkyRank reads: {found}")
     left_out = [(name, f"the pandas type {series[name].dtype}", "") for name in unread]
     return _core.table_of_columns([_column(name, series[name]) for name in names if name not in unread], [], left_out)
 

@@ -464,6 +464,9 @@ def test_duckdb_relations_of_queries():
     relation = _connection().sql("select i as id, 'a' || i as \"na\"\"me\", (i * 7) % 5 as x, [i] as list from range(20) t(i)")
     answer = skyrank.query(relation, Query().rank_by([low("x"), high("id")]).limit(2).select("id", skyrank.column('na"me')))
     assert answer.to_dict() == {"id": [15, 10], 'na"me': ["a15", "a10"]}
+    plain = _connection().sql("select i as x from range(3) t(i)")
+    assert skyrank.top_k(plain, 1, low="x").rows.tolist() == [0]
+    assert plain.fetchall() == [(0,), (1,), (2,)]  # the relation is still the caller's
 
 
 def test_ctrl_c_in_a_relation_is_a_keyboard_interrupt():

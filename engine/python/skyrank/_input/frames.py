@@ -37,9 +37,7 @@ def frame_of(data: Any) -> Frame | None:
     Raises ResourceError where the library needs pyarrow to hand over its columns, and there is none, and DataError for
     what only a cluster computes.
     """
-    name = getattr(data, "name", None)
-    series = frame_of_series(data, name if isinstance(name, str) and name else "c0")
-    if series is not None:
+    if (series := frame_of_series(data)) is not None:
         return _pandas_frame(series)
     for module, kind, make in _KINDS:
         library = sys.modules.get(module)
@@ -162,7 +160,8 @@ def _duckdb_relation(relation: Any) -> Frame:
 
     def take(wanted: list[str]) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in wanted)
-        narrow = relation if wanted == names else relation.project(", ".join(quoted))
+        # A relation of its own, as reading one closes its result for the caller; names that repeat cannot be projected.
+        narrow = relation.project(", ".join(quoted)) if len(set(names)) == len(names) else relation
         if speaks_arrow(narrow):
             return narrow
         required("pyarrow", "files", "a relation of DuckDB before 1.1")

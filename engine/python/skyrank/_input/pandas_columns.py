@@ -13,8 +13,11 @@ from .arrow import EXPORT_ERRORS
 from .objects import name_of_zone, object_column
 
 
-def frame_of_series(data: Any, name: str) -> Any:
-    """Returns a Series, an Index or an array of pandas as a DataFrame of one column, and None for other data."""
+def frame_of_series(data: Any, name: str = "") -> Any:
+    """Returns a Series, an Index or an array of pandas as a DataFrame of one column, and None for other data.
+
+    Without `name` the column has that of the Series, or c0 where it has none.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is None:
         return None
@@ -22,7 +25,8 @@ def frame_of_series(data: Any, name: str) -> Any:
         data = pandas.Series(data)
     if not isinstance(data, (pandas.Series, pandas.Index)):
         return None
-    return pandas.DataFrame({name: pandas.Series(data).reset_index(drop=True)})
+    own = data.name if isinstance(data.name, str) and data.name else "c0"
+    return pandas.DataFrame({name or own: pandas.Series(data).reset_index(drop=True)})
 
 
 class PandasColumns:

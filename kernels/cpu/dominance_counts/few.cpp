@@ -187,7 +187,8 @@ class OrderOfFew {
 
   const Vector<std::uint16_t>& order() const { return order_; }
 
-  /// Writes the ranks of kAtATime keys, and to `equal` if they are keys of wanted rows.
+  /// Writes the ranks of kAtATime keys, and takes from `equal` those that are no keys of wanted rows, unless it is
+  /// null.
   void find(const Key* keys, std::uint16_t* ranks, bool* equal) const {
     const Key least = sorted_.front();
     std::size_t places[kAtATime];
@@ -201,7 +202,10 @@ class OrderOfFew {
     for (std::size_t i = 0; i < kAtATime; ++i) {
       const std::size_t place = keys[i] < least ? 0 : std::min(places[i], order_.size());
       ranks[i] = static_cast<std::uint16_t>(place);
-      equal[i] &= place > 0 && sorted_[place > 0 ? place - 1 : 0] == keys[i];
+    }
+    if (equal == nullptr) return;
+    for (std::size_t i = 0; i < kAtATime; ++i) {
+      equal[i] &= ranks[i] > 0 && sorted_[ranks[i] > 0 ? ranks[i] - 1 : 0] == keys[i];
     }
   }
 
@@ -418,7 +422,8 @@ class FewCount {
         const Key* keys = problem_.keys[k].template as<Key>() + first + row;
         Key last[kAtATime] = {};
         if (here < kAtATime) keys = std::copy_n(keys, here, last) - here;
-        tiles_.order(k).find(keys, ranks + k * kRanks + row, may_equal);
+        const bool may_any = k == 0 || std::ranges::find(may_equal, true) != std::end(may_equal);
+        tiles_.order(k).find(keys, ranks + k * kRanks + row, may_any ? may_equal : nullptr);
       }
       for (std::size_t i = 0; i < here; ++i) {
         if (may_equal[i]) ++equal[equal_rows_.first(static_cast<std::int64_t>(first + row + i))];

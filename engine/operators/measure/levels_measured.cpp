@@ -21,7 +21,7 @@
 namespace skyrank::exec {
 namespace {
 
-using Kind = query::BoundMeasure::Kind;
+using MeasureKind = query::BoundMeasure::Kind;
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
@@ -30,7 +30,7 @@ std::vector<const query::BoundPreference*> value_terms(const query::BoundPrefere
   const auto value = [](const query::BoundPreference& node) {
     return node.children.empty() ? &node : &node.children.back();
   };
-  if (preference.kind != Preference::Kind::pareto) return {value(preference)};
+  if (preference.kind != Preference::MeasureKind::pareto) return {value(preference)};
   std::vector<const query::BoundPreference*> terms;
   for (const query::BoundPreference& child : preference.children) terms.push_back(value(child));
   return terms;
@@ -131,7 +131,7 @@ void MeasuredLevels::add_values(const query::BoundPreference& term, const Table&
                        }
                      });
   values_.push_back(std::move(values));
-  high_.push_back((term.kind == Preference::Kind::high) != term.inverted);
+  high_.push_back((term.kind == Preference::MeasureKind::high) != term.inverted);
 }
 
 /// Takes rows without a value out of their levels.
@@ -160,8 +160,8 @@ Column MeasuredLevels::column(const query::BoundMeasure& measure) const {
       const Rows rows = std::span(members).subspan(static_cast<std::size_t>(bounds_[level]),
                                                    static_cast<std::size_t>(bounds_[level + 1] - bounds_[level]));
       switch (measure.kind) {
-        case Kind::crowding: find_crowding(rows, found); break;
-        case Kind::contribution: find_contributions(rows, measure.numbers, found); break;
+        case MeasureKind::crowding: find_crowding(rows, found); break;
+        case MeasureKind::contribution: find_contributions(rows, measure.numbers, found); break;
         default: find_compromise(rows, measure.numbers, found);
       }
     }

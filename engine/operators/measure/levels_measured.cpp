@@ -30,7 +30,7 @@ std::vector<const query::BoundPreference*> value_terms(const query::BoundPrefere
   const auto value = [](const query::BoundPreference& node) {
     return node.children.empty() ? &node : &node.children.back();
   };
-  if (preference.kind != Preference::MeasureKind::pareto) return {value(preference)};
+  if (preference.kind != Preference::Kind::pareto) return {value(preference)};
   std::vector<const query::BoundPreference*> terms;
   for (const query::BoundPreference& child : preference.children) terms.push_back(value(child));
   return terms;
@@ -131,7 +131,7 @@ void MeasuredLevels::add_values(const query::BoundPreference& term, const Table&
                        }
                      });
   values_.push_back(std::move(values));
-  high_.push_back((term.kind == Preference::MeasureKind::high) != term.inverted);
+  high_.push_back((term.kind == Preference::Kind::high) != term.inverted);
 }
 
 /// Takes rows without a value out of their levels.

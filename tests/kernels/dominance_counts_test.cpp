@@ -227,7 +227,7 @@ TEST(DominanceCounts, OfFewOfManyRows) {
     const tests::SkylineCase test(n, columns, width);
     const DominanceCountsProblem problem{.n = n, .keys = test.problem().keys};
     const DominanceCounts all = count_dominated(problem, {});
-    for (const std::size_t step : {std::size_t{20}, std::size_t{700}, n}) {
+    for (const std::size_t step : {std::size_t{2}, std::size_t{20}, std::size_t{700}, n}) {
       std::vector<std::int64_t> rows;
       for (std::size_t i = 0; i < n; i += step) rows.push_back(static_cast<std::int64_t>(i));
       const DominanceCounts few = count_dominated_by(problem, rows, {});

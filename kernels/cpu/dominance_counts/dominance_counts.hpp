@@ -72,7 +72,7 @@ void halves(const WeightedPoints& points, Direction direction, std::int64_t* cou
 bool are_halved(std::size_t points, std::size_t wanted);
 
 inline constexpr std::size_t kFewTile = 255;                    ///< wanted rows that the others meet at a time
-inline constexpr std::size_t kMaxFew = 64 * kFewTile;           ///< wanted rows for which the others are not sorted
+inline constexpr std::size_t kMaxFew = 128 * kFewTile;          ///< wanted rows for which the others are not sorted
 inline constexpr std::size_t kMinFewOf = std::size_t{1} << 14;  ///< rows of which they are the few
 
 inline constexpr std::size_t kMaxHandful = 32;  ///< wanted rows that all others are compared with

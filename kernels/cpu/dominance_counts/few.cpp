@@ -39,7 +39,7 @@ static_assert(kFewTile < 64 * kWords && kFewTile < 256, "numbers of rows are byt
 inline constexpr std::size_t kSums = 16;  ///< bits of the numbers in which sets are added up
 inline constexpr std::size_t kStepPlanes = 4;
 inline constexpr std::size_t kStep = std::size_t{1} << kStepPlanes;  ///< rows whose sets are added up at a time
-inline constexpr std::size_t kChunk = 2048;                          ///< rows whose ranks are found at a time
+inline constexpr std::size_t kChunk = 8192;                          ///< rows whose ranks are found at a time
 inline constexpr std::size_t kRanks = kChunk + kStep;                ///< ranks of a chunk by one key, with those behind
 inline constexpr std::size_t kSets = (kFewTile + 1) * kWords;        ///< words of the sets of a tile by one key
 

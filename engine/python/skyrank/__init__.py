@@ -14,6 +14,19 @@ every path.
 """
 
 from . import _core, plot
+from ._arrays.indicators import (
+    crowding,
+    epsilon_additive,
+    epsilon_multiplicative,
+    hypervolume,
+    hypervolume_contributions,
+    igd,
+    igd_plus,
+    is_nondominated,
+    normalise,
+    nsga2_survival,
+)
+from ._arrays.select import Selected, select_k
 from ._core import Aggregate, Expression, Preference
 from ._engine import Engine, Files, Partial, SkyRankWarning, Table, default_engine
 from ._errors import (
@@ -27,18 +40,6 @@ from ._errors import (
     TimeoutError,
 )
 from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k, why
-from ._arrays.indicators import (
-    crowding,
-    epsilon_additive,
-    epsilon_multiplicative,
-    hypervolume,
-    hypervolume_contributions,
-    igd,
-    igd_plus,
-    is_nondominated,
-    normalise,
-    nsga2_survival,
-)
 from ._preferences import (
     around,
     avg,

@@ -5,7 +5,8 @@ and filtering them. All last answers are compared.
   PYTHONPATH=build/release/python .deps/python/bin/python tools/bench/peers/standing.py --rows 1000000 --out standing.csv
 
 Rows of four columns are near a plane across the diagonal, where many are in the skyline. Each line is a query, how its rows come
-and go, the rows that a call brings, microseconds a call and of running again. Needs the package and numpy.
+and go, the rows that a call brings, microseconds a call, and of running again: by SkyRank, DuckDB and Polars, in memory, each
+with all cores. Needs the package and numpy; libraries that are not there, and what they do not answer, are left out.
 """
 
 import argparse
@@ -32,6 +33,53 @@ def points(random, rows):
 
 def part(table, begin, end):
     return {name: values[begin:end] for name, values in table.items()}
+
+
+def duckdb_again(table):
+    """Returns calls that answer queries by DuckDB over a table of Arrow, by the queries' names."""
+    import duckdb
+    import pyarrow
+
+    t = pyarrow.table(table)  # noqa: F841  DuckDB finds it by its name
+    texts = {
+        "top-100": "SELECT c0 AS value FROM t ORDER BY c0 LIMIT 100",
+        "groups": "SELECT sum(c0) AS value FROM t GROUP BY g ORDER BY value DESC",
+    }
+    connection = duckdb.connect()
+    connection.register("t", t)
+    return {name: lambda text=text: connection.sql(text).fetchnumpy()["value"] for name, text in texts.items()}
+
+
+def polars_again(table):
+    """Returns calls that answer queries by Polars, by the queries' names."""
+    import polars
+
+    frame = polars.DataFrame(table)
+    groups = frame.lazy().group_by("g").agg(value=polars.col("c0").sum()).sort("value", descending=True)
+    return {
+        "top-100": lambda: frame.lazy().select(value="c0").bottom_k(100, by="value").collect()["value"].sort().to_numpy(),
+        "groups": lambda: groups.collect()["value"].to_numpy(),
+    }
+
+
+PEERS = {"duckdb": duckdb_again, "polars": polars_again}
+
+
+def again_by_peers(name, table, expected):
+    """Returns the microseconds of each peer, None where it is not there or does not answer the query."""
+    found = {}
+    for peer, calls_of in PEERS.items():
+        call = calls_of(table).get(name) if importlib.util.find_spec(peer) else None
+        found[peer] = None
+        if call is None:
+            continue
+        call()  # which starts threads
+        begin = time.perf_counter()
+        values = call()
+        found[peer] = round((time.perf_counter() - begin) * 1e6, 1)
+        if not numpy.allclose(values, expected):
+            raise SystemExit(f"{peer} has another answer")
+    return found
 
 
 def compared(standing, query, table, first):
@@ -113,18 +161,21 @@ def main():
     table = points(numpy.random.default_rng(1), arguments.rows)
     with open(arguments.out, "w", newline="") if arguments.out else sys.stdout as out:
         writer = csv.writer(out)
-        writer.writerow(["query", "rows", "way", "batch", "us_call", "us_again"])
+        writer.writerow(["query", "rows", "way", "batch", "us_call", "us_again", *(f"us_{peer}" for peer in PEERS)])
         for name, query in QUERIES.items():
+            answer = skyrank.query(table, query)
+            peers = again_by_peers(name, table, answer["s" if name == "groups" else "c0"]) if name != "skyline" else {}
             for way in ("append only", "insert", "erase", "window"):
                 for batch in arguments.batches:
                     figures = measure(query, way, table, batch, arguments.calls)
-                    writer.writerow([name, arguments.rows, way, batch, *(round(figure, 1) for figure in figures)])
+                    shown = [*(round(figure, 1) for figure in figures), *peers.values()]
+                    writer.writerow([name, arguments.rows, way, batch, *shown])
                     out.flush()
         random = numpy.random.default_rng(1)
         front = near_front(random, arguments.front)
         front = front[skyrank.is_nondominated(front)]
-        peers = {"stacked": stacked} | ({"moocore": filtered} if importlib.util.find_spec("moocore") else {})
-        for name, add in peers.items():
+        archives = {"stacked": stacked} | ({"moocore": filtered} if importlib.util.find_spec("moocore") else {})
+        for name, add in archives.items():
             for batch in (1, 100):
                 batches = [near_front(random, batch) for _ in range(100 * arguments.calls // batch)]
                 figures = measure_archive(add, front, batches)

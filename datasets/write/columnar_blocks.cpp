@@ -114,7 +114,9 @@ class ParquetBlocks final : public BlockWriter {
 
   /// The destructor of a writer that is not closed ends the file, and where memory ran out in the middle of that, it
   /// reads what was never made. Such a writer stays for good.
-  void abandon() noexcept override { static_cast<void>(writer_.release()); }
+  void abandon() noexcept override {
+    static_cast<void>(writer_.release());  // NOLINT(bugprone-unused-return-value): it stays
+  }
 
  private:
   void start(const arrow::Schema& schema) {

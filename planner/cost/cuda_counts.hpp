@@ -43,33 +43,31 @@ inline CountSteps steps_of(double rows, double asking, double dims) {
 /// Each row finds its place in each tile of asking rows by each key, and adds up a set of these. The operations are
 /// those of the compiled code, at the rate of other kernels.
 inline Cost cuda_counts(const CountShape& shape) {
-  using namespace counts;
-  const CountSteps steps = steps_of(shape.rows, shape.asking, shape.dims);
-  const double table = std::min(steps.tiles * kTile * shape.dims * (kTableKey + shape.key_bytes), 64e6);
+  const counts::CountSteps steps = counts::steps_of(shape.rows, shape.asking, shape.dims);
+  const double table = std::min(steps.tiles * counts::kTile * shape.dims * (counts::kTableKey + shape.key_bytes), 64e6);
   return {{{"start", 1, kCudaStart},
-           {"bytes-sent", shape.sent + kNumber * shape.asking, kTransferByte},
-           {"bytes-fetched", kNumber * shape.asking, kTransferByte},
+           {"bytes-sent", shape.sent + counts::kNumber * shape.asking, kTransferByte},
+           {"bytes-fetched", counts::kNumber * shape.asking, kTransferByte},
            {"launches", 3, kCudaLaunch},
            {"bytes", shape.rows * shape.dims * shape.key_bytes + table, kCudaByte},
            {"places", steps.places, kCudaOperation},
            {"sets", steps.operations, kCudaOperation}},
-          shape.sent + table + kNumber * shape.asking};
+          shape.sent + table + counts::kNumber * shape.asking};
 }
 
 /// A sample leaves a few times as many rows as the skyband keeps, and these count each other.
 inline Cost cuda_skyband(const CountShape& shape) {
-  using namespace counts;
   constexpr double kLeft = 8;        // rows that a sample leaves, over those that the skyband keeps
   constexpr double kSample = 4096;   // rows of the sample, which count each other twice
   constexpr double kJudgedKey = 60;  // operations for a row that meets the judges, for each key
   constexpr double kLaunches = 16;
   const double left = std::min(shape.rows, kLeft * shape.asking);
-  const CountSteps of_sample = steps_of(kSample, 2 * kSample, shape.dims);
-  const CountSteps of_left = steps_of(left, left, shape.dims);
+  const counts::CountSteps of_sample = counts::steps_of(kSample, 2 * kSample, shape.dims);
+  const counts::CountSteps of_left = counts::steps_of(left, left, shape.dims);
   Cost cost = cuda_counts({.rows = left, .asking = left, .dims = shape.dims, .key_bytes = shape.key_bytes});
   return {{{"start", 1, kCudaStart},
            {"bytes-sent", shape.sent, kTransferByte},
-           {"bytes-fetched", 8 * shape.asking + 2 * kNumber * kSample, kTransferByte},
+           {"bytes-fetched", 8 * shape.asking + 2 * counts::kNumber * kSample, kTransferByte},
            {"launches", kLaunches, kCudaLaunch},
            {"waits", 4, kCudaWait},
            {"bytes", shape.rows * shape.dims * shape.key_bytes, kCudaByte},

@@ -31,9 +31,10 @@ struct CodedPart {
   std::int64_t begin = 0;
 };
 
-const std::vector<ArrayPtr>& require_some(const std::vector<ArrayPtr>& parts) {
+/// Returns the type of the strings of a column that has row groups.
+TypePtr type_of_strings(const std::vector<ArrayPtr>& parts) {
   if (parts.empty()) throw parquet::ParquetException("a column has no row groups");
-  return parts;
+  return static_cast<const arrow::DictionaryType&>(*parts.front()->type()).value_type();
 }
 
 /// Calls f with a value of the type of indices.
@@ -62,11 +63,8 @@ void move_codes(const CodedPart& part, To beyond, To* to) {
 class JoinedCodes {
  public:
   JoinedCodes(const std::vector<ArrayPtr>& parts, bool narrow, arrow::MemoryPool* pool) : pool_(pool) {
-    const auto value_type = [](const ArrayPtr& part) {
-      return static_cast<const arrow::DictionaryType&>(*part->type()).value_type();
-    };
-    PARQUET_ASSIGN_OR_THROW(auto unifier,
-                            arrow::DictionaryUnifier::Make(value_type(require_some(parts).front()), pool));
+    const TypePtr strings = type_of_strings(parts);
+    PARQUET_ASSIGN_OR_THROW(auto unifier, arrow::DictionaryUnifier::Make(strings, pool));
     for (const ArrayPtr& part : parts) {
       CodedPart coded{std::static_pointer_cast<arrow::DictionaryArray>(part), nullptr, rows_};
       PARQUET_THROW_NOT_OK(unifier->Unify(*coded.codes->dictionary(), &coded.places));
@@ -75,7 +73,7 @@ class JoinedCodes {
       parts_.push_back(std::move(coded));
     }
     PARQUET_THROW_NOT_OK(unifier->GetResult(&type_, &dictionary_));
-    if (!narrow) type_ = arrow::dictionary(arrow::int32(), value_type(parts.front()));
+    if (!narrow) type_ = arrow::dictionary(arrow::int32(), strings);
     const auto bytes = checked_multiply(rows_, index_type().byte_width(), "the size of a column");
     PARQUET_ASSIGN_OR_THROW(codes_, arrow::AllocateBuffer(static_cast<std::int64_t>(bytes), pool_));
   }

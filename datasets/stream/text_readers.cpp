@@ -25,7 +25,7 @@ namespace {
 using TablePtr = std::shared_ptr<arrow::Table>;
 
 constexpr int kMaxTries = 8;  // to find the wrong record of some
-constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxRecordBytes = std::size_t{64} << 20;
 
 /// Whole records, and the number of the line on which they begin.
 struct Records {
@@ -51,8 +51,8 @@ class TextReader : public StreamReader {
         continue;
       }
       if (at_end_) return nullptr;
-      if (text_.size() > kMostRecordBytes) {
-        refuse_long_record({file_->name(), line_, 0}, static_cast<std::int64_t>(kMostRecordBytes));
+      if (text_.size() > kMaxRecordBytes) {
+        refuse_long_record({file_->name(), line_, 0}, static_cast<std::int64_t>(kMaxRecordBytes));
       }
       at_end_ = !file_->read(text_, kStreamBytes);
     }

@@ -50,7 +50,7 @@ Front::Step Standing::plan_front(const QueryContext& context, std::span<const Ro
 }
 
 /// Follows a step of the skyline. `rows_of_ids` gives the rows that have come into it, in tables one after the other.
-/// Where the answer is the skyline itself, it is made when it is asked for.
+/// An answer that is the skyline itself is made when it is asked for.
 void Standing::follow_skyline(Step& step, const QueryContext& context,
                               const std::function<std::vector<Table>(const std::vector<RowId>&)>& rows_of_ids) const {
   const std::vector<RowId>& entered = step.front->entered;

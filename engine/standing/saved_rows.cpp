@@ -322,7 +322,7 @@ SavedRows read_rows(const std::filesystem::path& name, const SavedIdentity& iden
   if (rows.numbers.greatest_time < kNoTime || rows.numbers.greatest_time > -kNoTime) {
     file.damaged("the greatest time is none");
   }
-  // What follows is at most as large as the file.
+  // The rest takes at most as much memory as the file has bytes.
   const kernels::Charge charge(file.left());
   read_ids(file, rows);
   if (format.has_times) read_times(file, rows);

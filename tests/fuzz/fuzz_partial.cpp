@@ -13,6 +13,7 @@
 #include <skyrank/skyrank.hpp>
 
 #include "engine/operators/gather/gather.hpp"
+#include "tests/fuzz/accepted.hpp"
 #include "tests/fuzz/require.hpp"
 
 // Partial answers from hostile sources. The first byte picks a query, the others up to five partial answers: genuine
@@ -326,17 +327,6 @@ bool is_covered(RowId row, const std::vector<Partial>& partials) {
     }
   }
   return false;
-}
-
-/// Returns what `f` returns, or nothing where it refuses, with a message.
-template <class F>
-auto accepted(const F& f) -> std::optional<decltype(f())> {
-  try {
-    return f();
-  } catch (const Error& error) {
-    SKYRANK_REQUIRE(!error.message().empty());
-    return std::nullopt;
-  }
 }
 
 Partial drawn(Input& in, const Query& query, std::deque<HostileBatch>& batches) {

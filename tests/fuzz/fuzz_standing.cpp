@@ -23,6 +23,7 @@
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/standing/saved_file.hpp"
 #include "engine/standing/standing_query.hpp"
+#include "tests/fuzz/accepted.hpp"
 #include "tests/fuzz/drawn.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -120,17 +121,6 @@ const exec::EngineState& state() {
   static const exec::EngineState one(
       {.threads = 1, .device = DeviceChoice::cpu, .profile = "", .memory_bytes = kMemory});
   return one;
-}
-
-/// Returns what `f` returns, or nothing where it refuses, with a message.
-template <class F>
-auto accepted(const F& f) -> std::optional<decltype(f())> {
-  try {
-    return f();
-  } catch (const Error& error) {
-    SKYRANK_REQUIRE(!error.message().empty());
-    return std::nullopt;
-  }
 }
 
 std::string words_of(const Result& result) {

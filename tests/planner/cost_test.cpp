@@ -190,7 +190,7 @@ TEST(CostModels, SkybandsCountAFewTimesTheirRows) {
   EXPECT_LT(seconds(1e5, 1000), seconds(1e6, 1000));
   EXPECT_LT(seconds(1e6, 1000), seconds(1e6, 10'000));
   EXPECT_LT(seconds(1e6, 2000), 1e-3);
-  // Of most rows nothing is left out, and all count each other.
+  // A skyband of most rows leaves none out, and all count each other.
   EXPECT_GT(seconds(1e6, 1e6), seconds_of(cost::cuda_counts({.rows = 1e6, .asking = 1e6, .dims = 4})));
 }
 

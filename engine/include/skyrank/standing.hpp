@@ -91,8 +91,8 @@ class SKYRANK_EXPORT StandingQuery {
   Changes update(std::span<const RowId> ids, const Table& rows, const RunOptions& options = {});
 
   /// Returns the answer over the rows that are there. It stays as it is when rows change, for as long as it is held.
-  /// That of a skyline without a ranking or a limit is made when it is asked for: then ResourceError where memory does
-  /// not suffice.
+  /// The answer of a skyline without a ranking or a limit is made when it is asked for. Throws ResourceError where
+  /// memory does not suffice for that.
   std::shared_ptr<const Result> answer() const;
 
   /// Returns the id that the next row gets: the number of rows inserted so far.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._arrays.indicators import _points, _reference, _values, hypervolume
+from ._arrays.indicators import hypervolume, points_of, reference_of, values_of
 from ._engine import Engine, Table, _call, default_engine
 from ._errors import QueryError
 from ._query import Query, core_of
@@ -247,7 +247,7 @@ class Archive:
         if (reference is not None) != (by == "contribution"):
             raise QueryError("`by='contribution'` needs a reference, and a reference needs it")
         steps = step if isinstance(step, (list, tuple)) else [] if step is None else [step]
-        limits = [] if reference is None else _reference(reference)
+        limits = [] if reference is None else reference_of(reference)
         self._core = _core.Archive(self._maximise, [plain(one) for one in steps], size or 0, limits)
         self._add = self._core.add
 
@@ -269,8 +269,8 @@ class Archive:
         """
         kept = self._add(points)
         if kept is None:
-            array = _values(points, "points")
-            kept = self._add(array.astype("float64") if array.ndim == 1 else _points(points))
+            array = values_of(points, "points")
+            kept = self._add(array.astype("float64") if array.ndim == 1 else points_of(points))
         return kept
 
     @property

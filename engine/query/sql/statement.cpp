@@ -208,7 +208,7 @@ std::optional<std::size_t> SqlBuilder::read_alias(std::size_t offset) {
   return alias_ ? std::optional(end) : std::nullopt;
 }
 
-// What is no name for certain is left to the grammar, whose messages know what was meant.
+// The grammar gets what is no name for certain: its messages know what was meant.
 std::optional<std::size_t> SqlBuilder::read_bare_alias(std::size_t offset) {
   const SqlToken token = sql_token(text_, offset);
   const std::string_view next = sql_token(text_, token.end).in(text_);

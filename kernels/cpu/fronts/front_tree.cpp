@@ -29,43 +29,38 @@ std::uint32_t bits_of(Tag tag, Mask mask) {
   return bits[0];
 }
 
-/// Returns a bit for each of up to 32 rows, in columns of `stride` lanes, that is greater than `row` in some key.
-/// Lanes behind the rows have any bits.
-std::uint32_t some_greater(const std::int64_t* HWY_RESTRICT columns, std::size_t stride, std::size_t dims,
-                           std::size_t rows, const std::int64_t* HWY_RESTRICT row) {
+/// Returns a bit for each of up to 32 rows, in columns of `stride` lanes, for which is_beyond(their keys, those of
+/// `row`) holds in some key. Lanes behind the rows have any bits.
+template <class IsBeyond>
+HWY_INLINE std::uint32_t some_beyond(const std::int64_t* HWY_RESTRICT columns, std::size_t stride, std::size_t dims,
+                                     std::size_t rows, const std::int64_t* HWY_RESTRICT row,
+                                     const IsBeyond& is_beyond) {
   const hn::CappedTag<std::int64_t, 8> tag;
   const std::size_t step = hn::Lanes(tag);
   std::uint32_t bits = 0;
   for (std::size_t first = 0; first < rows; first += step) {
     const std::int64_t* at = columns + first;
-    auto greater = hn::Gt(hn::Load(tag, at), hn::Set(tag, row[0]));
+    auto beyond = is_beyond(hn::Load(tag, at), hn::Set(tag, row[0]));
     for (std::size_t d = 1; d < dims; ++d) {
       at += stride;
-      greater = hn::Or(greater, hn::Gt(hn::Load(tag, at), hn::Set(tag, row[d])));
-      if (d % 4 == 3 && hn::AllTrue(tag, greater)) break;
+      beyond = hn::Or(beyond, is_beyond(hn::Load(tag, at), hn::Set(tag, row[d])));
+      if (d % 4 == 3 && hn::AllTrue(tag, beyond)) break;
     }
-    bits |= bits_of(tag, greater) << first;
+    bits |= bits_of(tag, beyond) << first;
   }
   return bits;
 }
 
-/// Does the same for rows that are less in some key.
+/// Returns the bits of rows that are greater than `row` in some key.
+std::uint32_t some_greater(const std::int64_t* HWY_RESTRICT columns, std::size_t stride, std::size_t dims,
+                           std::size_t rows, const std::int64_t* HWY_RESTRICT row) {
+  return some_beyond(columns, stride, dims, rows, row, [](auto a, auto b) HWY_ATTR { return hn::Gt(a, b); });
+}
+
+/// Returns the bits of rows that are less than `row` in some key.
 std::uint32_t some_less(const std::int64_t* HWY_RESTRICT columns, std::size_t stride, std::size_t dims,
                         std::size_t rows, const std::int64_t* HWY_RESTRICT row) {
-  const hn::CappedTag<std::int64_t, 8> tag;
-  const std::size_t step = hn::Lanes(tag);
-  std::uint32_t bits = 0;
-  for (std::size_t first = 0; first < rows; first += step) {
-    const std::int64_t* at = columns + first;
-    auto less = hn::Lt(hn::Load(tag, at), hn::Set(tag, row[0]));
-    for (std::size_t d = 1; d < dims; ++d) {
-      at += stride;
-      less = hn::Or(less, hn::Lt(hn::Load(tag, at), hn::Set(tag, row[d])));
-      if (d % 4 == 3 && hn::AllTrue(tag, less)) break;
-    }
-    bits |= bits_of(tag, less) << first;
-  }
-  return bits;
+  return some_beyond(columns, stride, dims, rows, row, [](auto a, auto b) HWY_ATTR { return hn::Lt(a, b); });
 }
 
 /// Writes, for each box, by how much it has to grow to hold a row: the sum over keys, without their lowest bits.

@@ -16,6 +16,7 @@
 #include <skyrank/indicators.hpp>
 
 #include "tests/engine/row_points.hpp"
+#include "tests/semantics/standing/message_of.hpp"
 
 // Tests archives against a list of points that is searched from end to end.
 namespace skyrank {
@@ -26,17 +27,6 @@ using testing::HasSubstr;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
-
-template <class E, class F>
-std::string message_from(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error of this type";
-  return "";
-}
 
 /// An archive by the definition.
 class PlainArchive {
@@ -267,20 +257,20 @@ TEST(Archive, TheMostCrowdedPointLeaves) {
 }
 
 TEST(Archive, RefusesWhatItCannotKeep) {
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.capacity = -1}); }), HasSubstr("1 or more points, not -1"));
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.reference = {1}}); }), HasSubstr("with a capacity alone"));
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.capacity = 1, .reference = {kInfinite}}); }), HasSubstr("inf"));
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.step = {0.0}}); }), HasSubstr("above 0"));
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.step = {"0%"}}); }), HasSubstr("ratio from"));
-  EXPECT_THAT(message_from<QueryError>([] { Archive({.step = {"7d"}}); }), HasSubstr("no times"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.capacity = -1}); }), HasSubstr("1 or more points, not -1"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.reference = {1}}); }), HasSubstr("with a capacity alone"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.capacity = 1, .reference = {kInfinite}}); }), HasSubstr("inf"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.step = {0.0}}); }), HasSubstr("above 0"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.step = {"0%"}}); }), HasSubstr("ratio from"));
+  EXPECT_THAT(message_of<QueryError>([] { Archive({.step = {"7d"}}); }), HasSubstr("no times"));
   Archive archive({.maximise = {true, false}, .capacity = 1, .reference = {1}});
   const auto add = [&](std::vector<double> point) { return [&archive, point] { archive.add(point); }; };
-  EXPECT_THAT(message_from<DataError>(add({1, 2, 3})), HasSubstr("`maximise` has one value for all objectives or 3"));
-  EXPECT_THAT(message_from<DataError>(add({})), HasSubstr("1 to 64 columns, not 0"));
-  EXPECT_THAT(message_from<DataError>(add({1, kNotANumber})), HasSubstr("nan"));
+  EXPECT_THAT(message_of<DataError>(add({1, 2, 3})), HasSubstr("`maximise` has one value for all objectives or 3"));
+  EXPECT_THAT(message_of<DataError>(add({})), HasSubstr("1 to 64 columns, not 0"));
+  EXPECT_THAT(message_of<DataError>(add({1, kNotANumber})), HasSubstr("nan"));
   EXPECT_EQ(archive.objectives(), 0);
   archive.add(std::vector<double>{1, 2});
-  EXPECT_THAT(message_from<DataError>(add({1})), HasSubstr("points of 2 objectives, not of 1"));
+  EXPECT_THAT(message_of<DataError>(add({1})), HasSubstr("points of 2 objectives, not of 1"));
   const std::vector<double> rows = {5, 0, kInfinite, 1};
   EXPECT_THROW(archive.add(rows_of(rows, 2, Type::float64)), DataError);
   EXPECT_EQ(archive.next_id(), 1);

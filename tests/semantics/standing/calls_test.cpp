@@ -23,6 +23,7 @@
 #include "tests/build.hpp"
 #include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/parts/steps.hpp"
+#include "tests/semantics/standing/message_of.hpp"
 
 // Tests of the calls of a standing query, one by one; histories_test.cpp has histories of every kind of query.
 namespace skyrank {
@@ -57,17 +58,6 @@ Query skyline() {
   Query query = Query::from("points");
   query.prefer({low("x"), low("y")}).select({"row", "x"});
   return query;
-}
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error of this type";
-  return "";
 }
 
 TEST(Standing, FollowsInsertsErasesAndUpdates) {

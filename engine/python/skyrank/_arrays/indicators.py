@@ -47,8 +47,8 @@ def hypervolume(points: Any, reference: Any, *, maximise: bool | Sequence[bool] 
     there = gpu_points(points)
     if there is not None:
         given = (there.layout, there.type, there.stream)
-        return _core.hypervolume_on_gpu(*given, _reference(reference), _flags(maximise))
-    return _core.hypervolume(_points(points), _reference(reference), _flags(maximise))
+        return _core.hypervolume_on_gpu(*given, reference_of(reference), _flags(maximise))
+    return _core.hypervolume(points_of(points), reference_of(reference), _flags(maximise))
 
 
 def hypervolume_contributions(
@@ -73,11 +73,11 @@ def hypervolume_contributions(
     Raises:
         DataError, DeviceError, ResourceError: As for `hypervolume`.
     """
-    words = (_reference(reference), _flags(maximise), bool(ignore_dominated))
+    words = (reference_of(reference), _flags(maximise), bool(ignore_dominated))
     there = gpu_points(points)
     if there is not None:
         return there.copied(_core.hypervolume_contributions_on_gpu(there.layout, there.type, there.stream, *words))
-    return _core.hypervolume_contributions(_points(points), *words)
+    return _core.hypervolume_contributions(points_of(points), *words)
 
 
 def igd(points: Any, reference_set: Any, *, maximise: bool | Sequence[bool] = False) -> float:
@@ -166,7 +166,7 @@ def is_nondominated(
     """
     import numpy
 
-    array = _minimised(_points(points), maximise)
+    array = _minimised(points_of(points), maximise)
     if not 1 <= array.shape[1] <= 64:
         raise DataError(f"points have 1 to 64 columns, not {array.shape[1]}")
     if array.size <= _SMALL:
@@ -201,7 +201,7 @@ def crowding(points: Any, *, maximise: bool | Sequence[bool] = False) -> numpy.n
     Raises:
         DataError, ResourceError: As for `hypervolume`.
     """
-    found: numpy.ndarray[Any, Any] = _core.crowding_distances(_minimised(_points(points), maximise))
+    found: numpy.ndarray[Any, Any] = _core.crowding_distances(_minimised(points_of(points), maximise))
     return found
 
 
@@ -237,7 +237,7 @@ def nsga2_survival(
         QueryError: `n` is no whole number.
         ResourceError: There is not enough memory.
     """
-    array = _minimised(_points(F), maximise)
+    array = _minimised(points_of(F), maximise)
     try:
         count = operator.index(n)
     except TypeError as error:
@@ -246,7 +246,7 @@ def nsga2_survival(
     if G is not None:
         import numpy
 
-        constraints = _points(G)
+        constraints = points_of(G)
         if len(constraints) != len(array):
             raise DataError(f"there are constraints of {len(constraints)} points, and objectives of {len(array)}")
         violations = numpy.maximum(constraints, 0.0).sum(axis=1, dtype="float64")
@@ -287,14 +287,14 @@ def normalise(
     """
     import numpy
 
-    array = _points(points).astype("float64")
+    array = points_of(points).astype("float64")
     count = array.shape[1]
-    ends = _values(to_range, "the range")
+    ends = values_of(to_range, "the range")
     if ends.shape != (2,):
         raise DataError(f"the range is two values, not {ends.size}")
     bounds = []
     for given, name, extreme in [(lower, "`lower`", numpy.min), (upper, "`upper`", numpy.max)]:
-        bound = _values(given, name)
+        bound = values_of(given, name)
         if bound.ndim > 1 or bound.size not in (1, count):
             raise DataError(f"{name} is one value for all objectives or {count}, one for each, not {bound.size}")
         bound = numpy.broadcast_to(bound, (count,))
@@ -317,10 +317,10 @@ def _of_sets(name: str, points: Any, reference_set: Any, maximise: Any) -> float
     there = [gpu_points(points), gpu_points(reference_set)]
     device = there[0] or there[1]
     if device is None:
-        found: float = getattr(_core, name)(_points(points), _points(reference_set), _flags(maximise))
+        found: float = getattr(_core, name)(points_of(points), points_of(reference_set), _flags(maximise))
         return found
     first, second = (
-        own or gpu_points(device.copied(_points(given))) for own, given in zip(there, (points, reference_set))
+        own or gpu_points(device.copied(points_of(given))) for own, given in zip(there, (points, reference_set))
     )
     assert first is not None and second is not None
     for own in (first, second):  # they may have streams of their own
@@ -331,14 +331,14 @@ def _of_sets(name: str, points: Any, reference_set: Any, maximise: Any) -> float
 # --------------------------------------------------------------------------------------------------------- arguments
 
 
-def _points(points: Any) -> Any:
+def points_of(points: Any) -> Any:
     """Returns points as a matrix that the core reads where it lies, or a copy of them."""
     import numpy
 
     if type(points) is not numpy.ndarray:
         if isinstance(points, numpy.ma.MaskedArray):
             raise DataError("a masked array has points without a value; points.filled(...) gives them one")
-        points = _values(points, "points")
+        points = values_of(points, "points")
         if points.shape == (0,):
             raise DataError("there are neither points nor objectives; an array of shape (0, objectives) has no points")
     if points.ndim != 2:
@@ -351,7 +351,7 @@ def _points(points: Any) -> Any:
     return points.astype(dtype.newbyteorder("=") if dtype.name in READ else "float64")
 
 
-def _values(values: Any, name: str) -> Any:
+def values_of(values: Any, name: str) -> Any:
     """Returns numbers as an array of NumPy."""
     import numpy
 
@@ -364,8 +364,8 @@ def _values(values: Any, name: str) -> Any:
     return array
 
 
-def _reference(reference: Any) -> list[float]:
-    array = _values(reference, "the reference")
+def reference_of(reference: Any) -> list[float]:
+    array = values_of(reference, "the reference")
     if array.ndim > 1:
         raise DataError(f"the reference is one point, not an array of {array.ndim} dimensions")
     return [float(value) for value in array.reshape(-1)]
@@ -377,7 +377,7 @@ def _flags(maximise: Any) -> list[bool]:
         return []
     if maximise is True:
         return [True]
-    flags = _values(maximise, "`maximise`")
+    flags = values_of(maximise, "`maximise`")
     if flags.ndim > 1 or not ((flags == 0) | (flags == 1)).all():
         raise DataError("`maximise` is True or False, or one of both for each objective")
     if flags.size == 0:

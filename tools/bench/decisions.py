@@ -12,6 +12,9 @@ plan, both are measured again, alone, and that ratio counts: the least of many t
 1,000 are those that the planner was mended by; others tell how good it is. Needs the package, numpy and pyarrow; writes
 files with DuckDB and Polars, too, where there are any. On a machine with other work, --threads 1 --clock cpu counts the
 time of the processor instead of that of the wall.
+
+--device auto does the same on a machine with a GPU: the plan chooses between the devices, and each device alone is one more
+way. Each run then has a table of its own, so that nothing lies on the GPU yet: what a guess costs counts the way there.
 """
 
 import argparse
@@ -36,7 +39,7 @@ COLUMNS = ("seed", "drawn", "case", "kind", "rows", "storage", "data", "query", 
 
 NODE = re.compile(r"^([│ ]*[├└]─ )?([a-z-]+)(?:  (.*))?$")
 COST = re.compile(r"predicted (\S+) rows?(?: \([^)]*\))? in (\S+) ms[^;]*(?:; measured(?: (\S+) rows?)?(?: in (\S+) ms)?)?")
-PATH = re.compile(r"^([a-z-]+) on cpu")
+PATH = re.compile(r"^([a-z-]+) on (?:cpu|cuda)")
 PRICED = re.compile(r"^not ([a-z-]+), \S+ ms")
 
 
@@ -107,9 +110,10 @@ class Way:
 
     without: frozenset = frozenset()
     algorithm: str = ""
+    device: str = ""  # empty: that of all runs
 
     def __str__(self):
-        return " ".join(filter(None, [f"by {self.algorithm}" if self.algorithm else "",
+        return " ".join(filter(None, [f"on {self.device}" if self.device else "", f"by {self.algorithm}" if self.algorithm else "",
                                       f"without {', '.join(sorted(self.without))}" if self.without else ""])) or "as planned"
 
     def apply(self, query):
@@ -123,16 +127,18 @@ PLANNED = Way()
 class Trial:
     """One query over its table, which runs in several ways."""
 
-    def __init__(self, skyrank, engine, case, table, clock):
-        self.skyrank, self.engine, self.table, self.clock = skyrank, engine, table, clock
+    def __init__(self, skyrank, engines, case, table, clock):
+        """`engines` by device, that of all runs as ""; `table` makes the table of a run."""
+        self.skyrank, self.engines, self.table, self.clock = skyrank, engines, table, clock
         self.query = skyrank.Query.parse(case.sql)
         self.answer = None
         self.different = []
         self.ways = {}  # milliseconds of each, by way
 
     def run(self, way, timeout=None):
+        table = self.table()
         start = self.clock()
-        result = self.engine.run(way.apply(self.query), self.table, timeout=timeout)
+        result = self.engines[way.device].run(way.apply(self.query), table, timeout=timeout)
         return (self.clock() - start) * 1e3, result
 
     def explore(self):
@@ -144,7 +150,8 @@ class Trial:
         plan = Plan(result.plan)
         seen = {plan.shape()}
         self.ways[PLANNED] = []
-        singles = [Way(frozenset([rule])) for rule in sorted(plan.rules)]
+        singles = [Way(device=device) for device in self.engines if device]
+        singles += [Way(frozenset([rule])) for rule in sorted(plan.rules)]
         singles += [Way(algorithm=name) for name in dict.fromkeys(name for node in plan.nodes for name in node.priced)]
         for way in singles:
             found = self.explore_way(way, seen, planned_s)
@@ -189,7 +196,8 @@ class Trial:
 
     def plans(self, way):
         """Returns the plan of a way before it runs, and as it ran."""
-        return Plan(self.engine.explain(way.apply(self.query), self.table)), Plan(self.run(way)[1].plan)
+        expected = self.engines[way.device].explain(way.apply(self.query), self.table())
+        return Plan(expected), Plan(self.run(way)[1].plan)
 
 
 def answer_of(result):
@@ -198,18 +206,25 @@ def answer_of(result):
     return [result.rows.tobytes(), *(column.tobytes() if column.dtype != object else tuple(column) for column in columns)]
 
 
-def decide(skyrank, engine, arguments, case_number):
+def table_maker(skyrank, arguments, source):
+    """Returns what gives a run its table: one for all, but on a GPU a new one each time."""
+    def new_table():
+        return skyrank.Files(source) if isinstance(source, pathlib.Path) else skyrank.Table(source)
+
+    table = new_table()
+    return new_table if arguments.device == "auto" else lambda: table
+
+
+def decide(skyrank, engines, arguments, case_number):
     """Returns the findings of one case."""
     case = random_queries.draw(arguments.seed, case_number, *arguments.rows)
     with tempfile.TemporaryDirectory() as folder:
+        source = case.columns
         if case.storage:
-            file = pathlib.Path(folder, "t.parquet")
-            case.storage.write(case.columns, file)
-            table = skyrank.Files(file)
-        else:
-            table = skyrank.Table(case.columns)
+            source = pathlib.Path(folder, "t.parquet")
+            case.storage.write(case.columns, source)
         clock = time.process_time if arguments.clock == "cpu" else time.perf_counter
-        trial = Trial(skyrank, engine, case, table, clock)
+        trial = Trial(skyrank, engines, case, table_maker(skyrank, arguments, source), clock)
         trial.explore()
         planned_ms, best, best_ms = trial.measure(arguments.rounds, arguments.seconds_of_case)
         expected, ran = trial.plans(PLANNED)
@@ -277,7 +292,8 @@ def measure_all(arguments):
     done = {(line["seed"], line["drawn"], line["case"]) for line in known}
     drawn = "-".join(map(str, arguments.rows))
     yield from known
-    engine = skyrank.Engine(threads=arguments.threads, device="cpu")
+    devices = ("cpu", "cuda") if arguments.device == "auto" else ()
+    engines = {name: skyrank.Engine(threads=arguments.threads, device=name or arguments.device) for name in ("", *devices)}
     end = time.monotonic() + arguments.seconds
     with open(arguments.out or os.devnull, "a", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -289,7 +305,7 @@ def measure_all(arguments):
                 return
             if (str(arguments.seed), drawn, str(case)) in done:
                 continue
-            line = {"seed": arguments.seed, "drawn": drawn, "case": case} | decide(skyrank, engine, arguments, case)
+            line = {"seed": arguments.seed, "drawn": drawn, "case": case} | decide(skyrank, engines, arguments, case)
             writer.writerow(line)
             file.flush()
             print(f"{case:>4} {line['kind']:<10} {line['rows']:>10,} rows {line['planned_ms']:>10} ms, predicted "
@@ -309,6 +325,7 @@ def parse_arguments(arguments=None):
     parser.add_argument("--first", type=int, default=0, help="number of the first query (default: %(default)s)")
     parser.add_argument("--rows", type=row_range, default="1e4-1e7", help="of the tables (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=0, help="default: all cores")
+    parser.add_argument("--device", choices=("cpu", "auto"), default="cpu", help="default: %(default)s")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=7, help="timed runs of each way (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=3600, help="after which no query begins (default: %(default)s)")

@@ -96,6 +96,26 @@ class Runs(unittest.TestCase):
             self.assertIn("median 3.00, 95 % 3.00, most 3.00", summary)
             self.assertIn("0.100: case 0 of seed 0", summary)
 
+    def test_each_device_is_a_way(self):
+        asked = []
+
+        class Engine:
+            def __init__(self, device):
+                self.device = device
+
+            def run(self, query, table, timeout=None):
+                asked.append((self.device, table))
+                return Plans.engine.run(query, table)
+
+        tables = iter(range(100))
+        case = random_queries.Case("ranking", "", {}, None, "SELECT row FROM t ORDER BY a LIMIT 3")
+        engines = {device: Engine(device) for device in ("", "cpu", "cuda")}
+        trial = decisions.Trial(skyrank, engines, case, lambda: (next(tables), Plans.table)[1], lambda: 0)
+        trial.explore()
+        self.assertEqual([device for device, _ in asked[:3]], ["", "cpu", "cuda"])
+        self.assertEqual(next(tables), len(asked))
+        self.assertEqual(str(decisions.Way(device="cuda")), "on cuda")
+
     def test_another_answer_is_told(self):
         class Engine:
             def run(self, query, table, timeout=None):
@@ -110,7 +130,7 @@ class Runs(unittest.TestCase):
 
         real = Plans.engine
         case = random_queries.Case("ranking", "", {}, None, "SELECT row FROM t WHERE b > 5 ORDER BY a LIMIT 3")
-        trial = decisions.Trial(skyrank, Engine(), case, Plans.table, None)
+        trial = decisions.Trial(skyrank, {"": Engine()}, case, lambda: Plans.table, None)
         trial.query, trial.clock = Asked(trial.query), lambda: 0
         trial.explore()
         self.assertTrue(trial.different)

@@ -1,6 +1,7 @@
 #include "engine/plan/rules/device_keys.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/decide.hpp"
 #include "engine/plan/rules/device_counts.hpp"
 #include "engine/plan/rules/device_groups.hpp"
 #include "engine/runtime/column_cache.hpp"
@@ -72,6 +74,10 @@ std::optional<std::string_view> why_host_reads_keys(const PhysicalPlan& plan) {
   return std::nullopt;
 }
 
+bool is_pinned(const std::vector<int>& columns, const Table& table) {
+  return std::ranges::any_of(columns, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
+}
+
 /// Filters and keys are of the device where all kernels have to run there, where columns that they read are nowhere
 /// else, or where all kernels would run there and read a table that is pinned or whose columns stay there for later
 /// queries.
@@ -92,9 +98,9 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
     plan.rules.applied(Rule::device_keys, "columns are on the GPU already, and not on the host");
     return true;
   }
-  const bool pinned =
-      std::ranges::any_of(read, [&](int column) { return pinned_here(table.column(column).data()) != nullptr; });
-  if (!pinned && plan.sharing_queries == 0) {
+  const bool pinned = is_pinned(read, table);
+  const bool by_rows = may_group_on_device(plan, table) || may_partition_on_device(plan, table);
+  if (!pinned && plan.sharing_queries == 0 && !by_rows) {
     plan.rules.left_out(Rule::device_keys, "the table is not pinned");
     return false;
   }
@@ -108,7 +114,9 @@ bool keys_of_device(PhysicalPlan& plan, const Table& table) {
   }
   plan.sample = there.sample;
   plan.rules.applied(Rule::device_keys, pinned ? "the table is pinned, and all kernels would run there"
-                                               : "the columns are shared, and all kernels would run there");
+                                        : plan.sharing_queries > 0
+                                            ? "the columns are shared, and all kernels would run there"
+                                            : "all kernels would run there, and the way there pays");
   return true;
 }
 
@@ -129,7 +137,70 @@ void place_on_device(PhysicalPlan& plan, const Table& table) {
   }
 }
 
+/// Returns the seconds of all operators, whose paths are chosen; nothing where there are none.
+std::optional<double> seconds_by_paths(PhysicalPlan plan) {
+  try {
+    choose_skyline_paths(plan);
+    choose_rank_path(plan);
+  } catch (const planner::NoPath&) {
+    return std::nullopt;
+  }
+  double ms = 0;
+  for (const Operator* op : plan.operators.in_order()) ms += op->path ? op->path->predicted_ms : op->estimate.ms;
+  return ms / 1e3;
+}
+
+bool runs_on_device(PhysicalPlan plan) {
+  choose_skyline_paths(plan);
+  choose_rank_path(plan);
+  const auto is_there = [](const Operator& op) { return !op.path || op.path->device == kernels::Device::cuda; };
+  const Operators& operators = plan.operators;
+  return std::ranges::all_of(operators.skyline, is_there) && (!operators.order || is_there(*operators.order));
+}
+
 }  // namespace
+
+bool may_make_keys_there(const PhysicalPlan& plan, const Table& table) {
+  constexpr std::int64_t kFewRows = 4096;  // are answered before two plans could be compared
+  if (plan.on_device || !plan.machine.cuda || plan.constraints.device || !plan.rules.rules().has(Rule::device_keys) ||
+      plan.sharing_queries > 0 || table.num_rows() <= kFewRows || why_host_reads_keys(plan)) {
+    return false;
+  }
+  if (plan.query.group || plan.operators.partition || !(plan.operators.skyline_keys || plan.operators.rank_keys)) {
+    return false;  // the rule itself decides
+  }
+  const std::vector<int> read = columns_read_there(plan, table);
+  constexpr double kBesideColumns = 2;  // the columns, and their keys
+  const bool fits = kBesideColumns * residency_of(read, table).unsent <= plan.machine.device_bytes;
+  return fits && !is_pinned(read, table);
+}
+
+void send_for_keys(PhysicalPlan& plan, const Table& table) {
+  plan.sample = sample_there(plan, table);
+  plan.on_device = true;
+  place_on_device(plan, table);
+}
+
+bool pays_to_send(PhysicalPlan& there, PhysicalPlan& here) {
+  const std::optional<double> on_gpu = seconds_by_paths(there);
+  const std::optional<double> on_host = seconds_by_paths(here);
+  if (!on_gpu || !on_host || !runs_on_device(there)) return false;
+  const auto at_high = [&] {
+    return std::pair(seconds_by_paths(plan_at_high(there)).value_or(*on_gpu),
+                     seconds_by_paths(plan_at_high(here)).value_or(*on_host));
+  };
+  RuleLog log;
+  const bool pays = prefers_first(log, here.constraints.lists_candidates, Rule::device_keys,
+                                  {"of columns sent to the GPU", *on_gpu}, {"on the CPU", *on_host}, at_high);
+  PhysicalPlan& taken = pays ? there : here;
+  for (const PricedDecision& decision : log.decisions()) taken.rules.decided(decision);
+  if (pays) {
+    there.rules.applied(Rule::device_keys, "all kernels run there, and the way there pays");
+  } else {
+    here.rules.left_out(Rule::device_keys, "the table is not pinned, and the way to the GPU does not pay");
+  }
+  return pays;
+}
 
 void make_keys_on_device(PhysicalPlan& plan, const Table& table) {
   plan.on_device = keys_of_device(plan, table);

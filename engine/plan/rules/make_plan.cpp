@@ -60,10 +60,9 @@ constexpr LayOut kOperators[] = {
 /// A rule looks at the plan and the table, rewrites the plan where that pays, and notes in its log what it did and why.
 using Rewrite = void (*)(PhysicalPlan&, const Table&);
 
-/// The rules that rewrite a plan, in the order in which they apply: where keys are made decides what may be fused, and
-/// a fused filter cannot come last.
+/// The rules that rewrite a plan once device-keys has decided where keys are made, in the order in which they apply:
+/// that decides what may be fused, and a fused filter cannot come last.
 constexpr Rewrite kRewrites[] = {
-    make_keys_on_device,      // device-keys
     count_on_device,          // device-counts
     group_on_device,          // device-groups
     partition_on_device,      // device-partitions
@@ -78,6 +77,11 @@ constexpr Rewrite kRewrites[] = {
     keep_best_of_partitions,  // partition-top-k
 };
 
+PhysicalPlan rewritten(PhysicalPlan plan, const Table& table) {
+  for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
+  return plan;
+}
+
 }  // namespace
 
 PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const planner::Constraints& constraints,
@@ -91,8 +95,13 @@ PhysicalPlan make_plan(query::BoundQuery query, const Table& table, const planne
   plan.numbering = plan.sample.far_apart ? Numbering::by_hashing : Numbering::by_values;
   auto rows = planner::Cardinality::exactly(static_cast<double>(table.num_rows()));
   for (const LayOut lay_out : kOperators) rows = lay_out(plan, table, rows);
-  for (const Rewrite rewrite : kRewrites) rewrite(plan, table);
-  return plan;
+  make_keys_on_device(plan, table);
+  if (!may_make_keys_there(plan, table)) return rewritten(std::move(plan), table);
+  PhysicalPlan there = plan;
+  send_for_keys(there, table);
+  there = rewritten(std::move(there), table);
+  plan = rewritten(std::move(plan), table);
+  return pays_to_send(there, plan) ? there : plan;
 }
 
 void choose_paths(PhysicalPlan& plan) {

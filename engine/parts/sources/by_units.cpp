@@ -148,6 +148,10 @@ class UnitsRun {
         dominators_(std::make_shared<const Dominators>(orders_)) {
     steps_.charge = [this](std::size_t rows) { return units_.charge_rows(rows); };
     unrecorded_steps_.record = nullptr;
+    // The cores that decode a unit rank it sooner than it could be sent to a GPU.
+    if (steps_.context.engine.uses_gpu_now(bound_.path.device)) {
+      steps_.query.path.device = unrecorded_steps_.query.path.device = DeviceChoice::cpu;
+    }
     order_units();
   }
 
@@ -447,7 +451,8 @@ std::optional<std::string> reason_against_units(const EngineState& engine, const
   if (!query.partition_columns.empty()) return "the order of partitions is that of all rows";
   if (query.nan_rule == Missing::error || query.null_rule == Missing::error) return "all rows have to be looked at";
   if (!query.path.algorithms.empty() || !query.path.parameters.empty()) return "the path is forced";
-  if (engine.uses_gpu_now(query.path.device)) return "a GPU takes part";
+  const bool may_rank_here = !query.preference && engine.device_of(query) == DeviceChoice::automatic;
+  if (engine.uses_gpu_now(query.path.device) && !may_rank_here) return "a GPU takes part";
   const std::int64_t rows = rows_of(source, units);
   if (units.size() < 2 || rows < kMinRows) return "there are too few rows";
   if (!query.preference && rows_to_keep(query) > rows / std::ssize(units) / kMinReduction)

@@ -60,7 +60,7 @@ def test_a_query_shows_its_statement():
     assert eval(repr(query)) == query
     text = Query().where("name = 'a\nb'").prefer(low("x"))
     assert eval(repr(text)) == text
-    assert repr(Query()) == "<Query over 'data': the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'>"
+    assert repr(Query()) == "<Query over 'data': the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'>"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ namespace {
 Result run_stages(Execution& execution, const Table& input) {
   RowSet rows = filter_rows(execution, input);
   const SourceTable source = group_rows(execution, input, rows);
+  rows = filter_groups(execution, source, std::move(rows));
   rows = apply_missing_rules(execution, source, std::move(rows));
   if (auto positions = rank_partitions_on_device(execution, source, rows)) {
     const std::int64_t n = rows.size();

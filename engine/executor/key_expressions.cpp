@@ -166,6 +166,7 @@ void name_keys_of_groups(const Query& query, Query& named) {
                         "; add it to 'group_by'",
                     key.expression.location());
   }
+  if (query.having()) named.having(names.of(*query.having()));
   if (query.prefer()) named.prefer(names.of(*query.prefer()));
   std::vector<RankTerm> ranking;
   for (const RankTerm& term : query.rank_by()) ranking.emplace_back(names.of(term.expression), term.high);

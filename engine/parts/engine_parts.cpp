@@ -76,7 +76,7 @@ Partial moved(const Query& query, const Partial& partial, RowId by) {
   for (RowRange& range : covers) range = {range.begin + by, range.end + by};
   std::vector<RowId> rows = partial.rows();
   for (RowId& row : rows) row += by;
-  if (query.group_by().empty()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
+  if (!query.has_groups()) return {partial.fingerprint(), std::move(covers), std::move(rows), partial.columns()};
   exec::check_columns(owner, partial.columns());
   const Query named = exec::with_state_names(owner, partial.columns());
   const auto bound = query::bind(named, query::schema_of(partial.columns()));

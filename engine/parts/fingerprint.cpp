@@ -90,6 +90,7 @@ std::string fingerprint_of(const Query& query) {
   hash.add(query.where());
   hash.add(query.group_by());
   hash.add(query.aggregate());
+  if (query.having()) hash.add(query.having());
   hash.add(query.partition_by());
   hash.add(std::int64_t{query.prefer().has_value()});
   if (query.prefer()) hash.add(*query.prefer());

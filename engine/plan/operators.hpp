@@ -84,6 +84,7 @@ struct Operators {
   std::optional<Operator> skyline_prefix;  ///< instead of the filter
   bool filter_last = false;                ///< the filter comes after the skyline
   std::optional<Operator> group;
+  std::optional<Operator> having;  ///< a filter of the groups
   std::optional<Operator> missing;
   std::optional<Operator> partition;
   std::optional<Operator> skyline_keys;
@@ -103,6 +104,7 @@ struct Operators {
     const bool selects = skyline_prefix && !fell_back;
     if (!filter_last) add_if(selects ? skyline_prefix : filter);
     add_if(group);
+    add_if(having);
     add_if(missing);
     add_if(partition);
     add_if(skyline_keys);

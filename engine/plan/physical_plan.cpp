@@ -21,7 +21,7 @@ PhysicalPlan plan_at_high(const PhysicalPlan& plan) {
     read = std::max(given, 1.0);
   };
   Operators& ops = high.operators;
-  for (auto* op : {&ops.filter, &ops.group, &ops.missing, &ops.partition, &ops.skyline_keys}) {
+  for (auto* op : {&ops.filter, &ops.group, &ops.having, &ops.missing, &ops.partition, &ops.skyline_keys}) {
     if (*op) raise(**op);
   }
   for (Operator& step : ops.skyline) raise(step);
@@ -39,7 +39,7 @@ std::int64_t segment_rows(const PhysicalPlan& plan, double rows) {
 }
 
 bool is_listed(const PhysicalPlan& plan) {
-  return (plan.operators.filter && !plan.operators.group) || plan.operators.missing.has_value();
+  return (plan.operators.filter && !plan.operators.group) || plan.operators.having || plan.operators.missing;
 }
 
 KeyWidth width_of(const query::BoundExpression& expression) {
@@ -54,7 +54,8 @@ double partitions_to_solve(const PhysicalPlan& plan, double rows) {
 planner::Machine machine_beside(const PhysicalPlan& plan, const std::optional<Operator>& keys) {
   planner::Machine machine = plan.machine;
   const Operators& operators = plan.operators;
-  for (const auto* op : {&operators.filter, &operators.group, &operators.missing, &operators.partition, &keys}) {
+  for (const auto* op :
+       {&operators.filter, &operators.group, &operators.having, &operators.missing, &operators.partition, &keys}) {
     if (*op) machine.host_bytes = std::max(machine.host_bytes - (*op)->estimate.bytes, 0.0);
   }
   return machine;

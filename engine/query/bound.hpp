@@ -94,7 +94,7 @@ struct BoundOutput {
 };
 
 struct BoundGroup {
-  std::vector<int> columns;  // of the input table
+  std::vector<int> columns;  // of the input table; none: all rows are one group, which is there without rows too
   std::vector<BoundAggregate> aggregates;
 };
 
@@ -106,6 +106,7 @@ struct BoundQuery {
   Location location;  // of the query, for messages
   std::optional<BoundExpression> condition;
   std::optional<BoundGroup> group;
+  std::optional<BoundExpression> having;  // over the grouped table
   std::vector<int> partition_columns;
   std::optional<BoundPreference>
       preference;  // `inverse` is pushed down to the terms; pareto within pareto is flattened,

@@ -39,8 +39,8 @@ void check_counts(const Query& query) {
 }
 
 void check_parts(const Query& query) {
-  require(query.prefer() || !query.rank_by().empty() || !query.group_by().empty(),
-          "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
+  require(query.prefer() || !query.rank_by().empty() || query.has_groups(),
+          "the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'");
   require(!query.levels() || !query.at_least(), "'levels' and 'at_least' exclude each other");
   require(!query.skyband() || (!query.levels() && !query.at_least()),
           std::string("'skyband' and ") + (query.levels() ? "'levels'" : "'at_least'") + " exclude each other");
@@ -50,7 +50,9 @@ void check_parts(const Query& query) {
   require(query.prefer() || !query.distinct(), "'distinct' needs 'prefer'");
   require(query.prefer() || !query.pick(), "'pick' needs 'prefer'");
   if (query.pick()) query::check_pick(*query.pick());
-  require(!query.group_by().empty() || query.aggregate().empty(), "'aggregate' needs 'group_by'");
+  require(query.has_groups() || !query.having(), "'having' needs 'group_by' or 'aggregate'; 'where' is for rows");
+  require(query.partition_by().empty() || query.aggregate().empty() || !query.group_by().empty(),
+          "'partition_by' has nothing to divide: 'aggregate' without 'group_by' gives one row");
 }
 
 // Names that come twice in one list of columns.
@@ -124,6 +126,11 @@ Query& Query::group_by(std::vector<GroupKey> keys) {
 
 Query& Query::aggregate(std::vector<Aggregate> aggregates) {
   aggregate_ = std::move(aggregates);
+  return *this;
+}
+
+Query& Query::having(std::optional<Expression> condition) {
+  having_ = std::move(condition);
   return *this;
 }
 
@@ -237,11 +244,11 @@ void Query::validate() const {
 
 bool Query::operator==(const Query& other) const {
   return name_ == other.name_ && from_ == other.from_ && where_ == other.where_ && group_by_ == other.group_by_ &&
-         aggregate_ == other.aggregate_ && partition_by_ == other.partition_by_ && prefer_ == other.prefer_ &&
-         levels_ == other.levels_ && at_least_ == other.at_least_ && skyband_ == other.skyband_ &&
-         distinct_ == other.distinct_ && pick_ == other.pick_ && rank_by_ == other.rank_by_ &&
-         offset_ == other.offset_ && limit_ == other.limit_ && ties_ == other.ties_ && nan_ == other.nan_ &&
-         nulls_ == other.nulls_ && select_ == other.select_ && timeout_ == other.timeout_ &&
+         aggregate_ == other.aggregate_ && having_ == other.having_ && partition_by_ == other.partition_by_ &&
+         prefer_ == other.prefer_ && levels_ == other.levels_ && at_least_ == other.at_least_ &&
+         skyband_ == other.skyband_ && distinct_ == other.distinct_ && pick_ == other.pick_ &&
+         rank_by_ == other.rank_by_ && offset_ == other.offset_ && limit_ == other.limit_ && ties_ == other.ties_ &&
+         nan_ == other.nan_ && nulls_ == other.nulls_ && select_ == other.select_ && timeout_ == other.timeout_ &&
          using_path_ == other.using_path_;
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 // The words of clauses come first: the lists share their beginning. Later words (SKYBAND, PICK, STEP, WEIGHTED,
 // FEASIBLE, ...) are not here: they stand only where no name can, so that columns may be called so.
-constexpr std::array<std::string_view, 27> kWords = {
-    "select",  "from", "where",  "group",   "aggregate", "preferring", "skyline", "partition", "order",
-    "limit",   "by",   "offset", "options", "as",        "levels",     "with",    "asc",       "desc",
-    "qualify", "low",  "high",   "around",  "inverse",   "pareto",     "plus",    "prior",     "distinct"};
-constexpr std::size_t kClauseWords = 19;
+constexpr std::array<std::string_view, 28> kWords = {
+    "select", "from",   "where",   "group",   "aggregate", "preferring", "skyline", "partition", "order",   "limit",
+    "by",     "offset", "options", "as",      "levels",    "with",       "asc",     "desc",      "qualify", "having",
+    "low",    "high",   "around",  "inverse", "pareto",    "plus",       "prior",   "distinct"};
+constexpr std::size_t kClauseWords = 20;
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -36,8 +36,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t offset) {
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
-constexpr std::array<std::string_view, 7> kForeignWords = {"join",   "having", "union",  "intersect",
-                                                           "except", "window", "lateral"};
+constexpr std::array<std::string_view, 6> kForeignWords = {"join", "union", "intersect", "except", "window", "lateral"};
 constexpr std::array<std::string_view, 7> kOtherStatements = {"insert", "update", "delete", "create",
                                                               "drop",   "alter",  "merge"};
 
@@ -51,6 +50,21 @@ std::string foreign_at(std::string_view before, std::string_view word, std::stri
   if (before == ")" && equal_ignoring_case(word, "over")) return "a window (OVER)";
   if (before == "(" && equal_ignoring_case(word, "distinct")) return "DISTINCT in an aggregate";
   return {};
+}
+
+// Another way to say a foreign part of a statement.
+std::string advice_on(std::string_view what, std::string_view text) {
+  if (what == "JOIN") return ": in Python, skyrank.sql(statement, joined=duckdb.sql('... JOIN ...'))";
+  if (what != "a sub-query" && !what.starts_with("a window")) return {};
+  constexpr std::string_view kRowNumber = "row_number";
+  bool is_ranking = false;
+  for (SqlToken token = sql_token(text, 0); !is_ranking && token.begin < text.size();
+       token = sql_token(text, token.end)) {
+    is_ranking = equal_ignoring_case(token.in(text), kRowNumber);
+  }
+  return is_ranking
+             ? "; the first rows of each partition are QUALIFY ROW_NUMBER() OVER (PARTITION BY e ORDER BY f) <= k"
+             : "";
 }
 
 }  // namespace
@@ -106,7 +120,8 @@ std::optional<ForeignSql> find_foreign_sql(std::string_view text) {
     is_qualified = is_qualified || equal_ignoring_case(token.in(text), "qualify");
     const bool is_own = is_qualified && equal_ignoring_case(token.in(text), "over");
     if (std::string what = foreign_at(before.in(text), token.in(text), after); !what.empty() && !is_own) {
-      return ForeignSql{token.begin, std::move(what)};
+      std::string advice = advice_on(what, text);
+      return ForeignSql{token.begin, std::move(what), std::move(advice)};
     }
     before = token;
   }

@@ -40,7 +40,8 @@ SqlToken sql_token(std::string_view text, std::size_t offset);
 /// A part of SQL that SkyRank leaves to SQL engines.
 struct ForeignSql {
   std::size_t offset;
-  std::string what;  ///< "JOIN", "a sub-query", ...
+  std::string what;    ///< "JOIN", "a sub-query", ...
+  std::string advice;  ///< the end of the message where there is another way; else empty
 };
 
 /// Finds the first such part of a statement without comments.

@@ -66,7 +66,7 @@ std::optional<Warning> left_out_columns(const Query& query, const Table& table) 
 
 std::optional<Warning> query::left_out_columns(const Query& query, const Table& table) {
   const std::vector<UnsupportedColumn>& columns = table.unsupported();
-  if (columns.empty() || !query.select().empty() || !query.group_by().empty()) return std::nullopt;
+  if (columns.empty() || !query.select().empty() || query.has_groups()) return std::nullopt;
   std::string list;
   for (const UnsupportedColumn& column : columns) {
     list += (list.empty() ? "" : ", ") + column.name + " (" + column.type +

@@ -94,6 +94,7 @@ bool is_written(const Query& query) {
   for (const GroupKey& key : query.group_by()) look(key.expression);
   for (const GroupKey& key : query.partition_by()) look(key.expression);
   for_each_argument(query, look);
+  if (query.having()) look(*query.having());
   for_each_of_answer(query, look);
   return found;
 }
@@ -111,7 +112,7 @@ void name_keys(Query& query, const F& f) {
 /// Names the columns of the clauses over the input but the keys, and returns the names that later clauses see.
 Names name_first(Query& query, Names names, bool& changed) {
   if (query.where()) query.where(names.of(*query.where()));
-  if (query.group_by().empty()) {
+  if (!query.has_groups()) {
     for (const GroupKey& key : query.partition_by()) names.add(key.name);
     return names;
   }
@@ -124,6 +125,7 @@ Names name_first(Query& query, Names names, bool& changed) {
   }
   if (!aggregates.empty()) query.aggregate(std::move(aggregates));
   Names later(of_groups, changed);
+  if (query.having()) query.having(later.of(*query.having()));
   if (!query.partition_by().empty()) query.partition_by(later.of(query.partition_by()));
   return later;
 }

@@ -25,7 +25,7 @@ void refuse_unsupported_parts(const Query& query) {
   const auto refuse = [&](const std::string& part) {
     throw BindError("'why' does not support " + part + " yet", query::location_of(query));
   };
-  if (!query.group_by().empty()) refuse("'group_by'");
+  if (query.has_groups()) refuse(query.group_by().empty() ? "'aggregate'" : "'group_by'");
   if (std::ranges::any_of(query.partition_by(), [](const GroupKey& key) { return !key.is_column(); })) {
     refuse("'partition_by' of expressions");
   }

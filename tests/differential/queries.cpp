@@ -45,22 +45,25 @@ class Generator {
   }
 
   void add_groups(Query& query) {
-    query.group_by = some_columns(1 + random_.below(2));
-    for (std::int64_t i = random_.below(4); i > 0; --i) {
+    const bool all_rows = random_.chance(20);
+    if (!all_rows) query.group_by = some_columns(1 + random_.below(2));
+    for (std::int64_t i = (all_rows ? 1 : 0) + random_.below(4); i > 0; --i) {
       const std::string name = "a" + std::to_string(i);
       const auto function = random_.one_of<std::string>({"count", "sum", "min", "max", "avg"});
       if (function == "count" && random_.chance(50)) {
         query.aggregates.push_back({name, function, nullptr});
       } else {
+        const bool takes_text = function == "count" || function == "min" || function == "max";
         query.aggregates.push_back(
-            {name, function,
-             function == "count" && random_.chance(50) ? expressions_.text(0) : expressions_.number(1)});
+            {name, function, takes_text && random_.chance(40) ? expressions_.text(0) : expressions_.number(1)});
       }
     }
     expressions_ = RandomExpressions(random_, fields_after_grouping(query, input_.relation));
+    if (random_.chance(30)) query.having = expressions_.condition(2);
   }
 
   void add_partitions(Query& query) {
+    if (query.group_by.empty() && query.has_groups()) return;
     if (random_.chance(25)) query.partition_by = some_columns(1 + random_.below(2));
   }
 

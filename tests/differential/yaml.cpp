@@ -75,12 +75,15 @@ std::string yaml(const Query& query, const Relation& table) {
   if (query.where) add("where", quoted(query.where->text));
   if (!query.group_by.empty()) {
     add("group_by", list(query.group_by, [&](std::size_t c) { return quoted(in_backquotes(table.fields[c].name)); }));
+  }
+  if (query.has_groups()) {
     std::string aggregates = "{";
     for (const Aggregation& item : query.aggregates) {
       const std::string call = item.function + "(" + (item.argument ? item.argument->text : "") + ")";
       aggregates += (aggregates.size() > 1 ? ", " : "") + item.name + ": " + quoted(call);
     }
     if (!query.aggregates.empty()) add("aggregate", aggregates + "}");
+    if (query.having) add("having", quoted(query.having->text));
   }
   const std::vector<Field> fields = fields_after_grouping(query, table);
   if (!query.partition_by.empty()) {

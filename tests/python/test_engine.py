@@ -60,7 +60,7 @@ def test_a_query_shows_its_statement():
     assert eval(repr(query)) == query
     text = Query().where("name = 'a\nb'").prefer(low("x"))
     assert eval(repr(text)) == text
-    assert repr(Query()) == "<Query over 'data': the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'>"
+    assert repr(Query()) == "<Query over 'data': the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'>"
 
 
 @pytest.mark.parametrize(
@@ -471,3 +471,47 @@ def test_import_loads_no_other_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_queries_are_reported(hotels, tmp_path):
+    reports = []
+    engine = skyrank.Engine(on_query=reports.append)
+    best = Query().prefer([low("price"), high("rating")])
+    assert len(engine.run(best, hotels)) == reports[0].rows > 0
+    answered = reports.pop()
+    assert (answered.error, answered.message, answered.input_rows) == ("", "", 5)
+    assert answered.ms > 0 and answered.timing["total_ms"] > 0
+    assert (answered.bytes_read, answered.bytes_spilled) == (0, 0)
+    failing = [
+        (Query().rank_by(low("prize")), hotels, {}, skyrank.BindError, "bind"),
+        (Query(), hotels, {}, skyrank.QueryError, "query"),
+        (Query().rank_by(low("rooms / (rooms - rooms)")), hotels, {}, skyrank.DataError, "data"),
+        (best, "no-such.parquet", {}, skyrank.DataError, "data"),
+        (best, hotels, {"timeout": -1}, Exception, "internal"),
+    ]
+    for query, data, options, error, code in failing:
+        with pytest.raises(error) as caught:
+            engine.run(query, data, **options)
+        report = reports.pop()
+        assert (report.error, report.rows, report.timing) == (code, 0, {})
+        assert report.message and report.message in str(caught.value)
+    assert reports == []
+
+
+def test_reports_tell_bytes_of_files(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pyarrow.table({"a": list(range(10_000)), "b": [str(i) for i in range(10_000)]}), path)
+    reports = []
+    skyrank.Engine(on_query=reports.append).run(Query().rank_by(low("a")).limit(1).select("a"), skyrank.Files(path))
+    assert 10_000 < reports[0].bytes_read < path.stat().st_size
+    assert reports[0].input_rows == 10_000
+
+
+def test_what_a_report_raises_is_raised(hotels):
+    def refuse(report):
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        skyrank.Engine(on_query=refuse).run(Query().rank_by(low("price")), hotels)

@@ -103,6 +103,21 @@ TEST_F(SqlCommand, AnswersSeveralStatements) {
   expect_mistake({"sql", " ; -- nothing"}, "sql:1:14: expected SELECT, found the end of the statement");
 }
 
+TEST_F(SqlCommand, AggregatesAllRowsOfFiles) {
+  ASSERT_EQ(run({"sql", "SELECT * FROM 'points.csv'", "--out", "points.parquet"}).status, 0);
+  for (const std::string file : {"points.csv", "points.parquet"}) {
+    const auto answer = [&](const std::string& rest) {
+      return run({"sql", "SELECT count(*) AS n, max(id) AS last, sum(x) / count(*) AS mean FROM '" + file + "'" + rest,
+                  "--format", "csv"})
+          .out;
+    };
+    EXPECT_EQ(answer(" WHERE x < 3"), "n,last,mean\n2,b,1\n") << file;
+    EXPECT_EQ(answer(" WHERE x > 1000"), "n,last,mean\n0,,\n") << file;  // which statistics exclude
+    EXPECT_EQ(answer(" WHERE id = 'none'"), "n,last,mean\n0,,\n") << file;
+    EXPECT_EQ(answer(" HAVING count(*) > 9"), "n,last,mean\n") << file;
+  }
+}
+
 TEST_F(SqlCommand, ReadsStatementsFromTheStandardInput) {
   const auto feed = [&](const std::string& text) {
     options_.in_child = [file = folder_.write("statements.sql", text)] {

@@ -104,7 +104,7 @@ using Using [[deprecated("use ForcedPath")]] = ForcedPath;
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
 
 /// A preference query; a value. A part is set and read by one word, that of the YAML form: `query.limit(10)` sets it,
-/// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by,
+/// `query.limit()` returns it. Setters return the query, so that they chain. Evaluation order: where, group_by, having,
 /// partition_by, prefer (levels, at_least, skyband, distinct), pick, rank_by, offset, limit (ties), select.
 class SKYRANK_EXPORT Query {
  public:
@@ -134,10 +134,19 @@ class SKYRANK_EXPORT Query {
   /// Returns the keys of the groups; empty without groups.
   const std::vector<GroupKey>& group_by() const { return group_by_; }
 
-  /// Sets the columns that the groups have besides those of `group_by`.
+  /// Sets the columns that the groups have besides those of `group_by`. Without `group_by` all rows are one group,
+  /// which is there even if no row is.
   Query& aggregate(std::vector<Aggregate> aggregates);
   /// Returns the aggregates.
   const std::vector<Aggregate>& aggregate() const { return aggregate_; }
+
+  /// Returns true if later clauses see groups in place of the rows: with `group_by`, `aggregate` or both.
+  bool has_groups() const { return !group_by_.empty() || !aggregate_.empty(); }
+
+  /// Keeps the groups for which the condition over their columns is true.
+  Query& having(std::optional<Expression> condition);
+  /// Returns the condition on the groups.
+  const std::optional<Expression>& having() const { return having_; }
 
   /// Answers the rest of the query within each partition: the rows with equal values of the keys, which are columns or
   /// expressions. One with a name is a column of the rows for later clauses, and of an answer without `select`.
@@ -252,6 +261,7 @@ class SKYRANK_EXPORT Query {
   std::optional<Expression> where_;
   std::vector<GroupKey> group_by_;
   std::vector<Aggregate> aggregate_;
+  std::optional<Expression> having_;
   std::vector<GroupKey> partition_by_;
   std::optional<Preference> prefer_;
   std::optional<std::int64_t> levels_;

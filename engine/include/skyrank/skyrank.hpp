@@ -13,6 +13,7 @@
 #include <skyrank/expression.hpp>
 #include <skyrank/fronts.hpp>
 #include <skyrank/indicators.hpp>
+#include <skyrank/metrics.hpp>
 #include <skyrank/partial.hpp>
 #include <skyrank/plan.hpp>
 #include <skyrank/preference.hpp>

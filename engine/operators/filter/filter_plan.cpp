@@ -24,6 +24,17 @@ Cardinality lay_out_filter(PhysicalPlan& plan, const Table& table, const Cardina
   return passing;
 }
 
+Cardinality lay_out_having(PhysicalPlan& plan, const Table& /*table*/, const Cardinality& groups) {
+  if (!plan.query.having) return groups;
+  const Ir condition = lower(*plan.query.having->root);
+  const double expected = at_least_one(groups.expected * guess_selectivity(condition), groups.expected);
+  const Cardinality passing = min(Cardinality::around(0, expected, groups.high), groups);
+  Operator& having =
+      plan.operators.having.emplace(make_operator(OperatorKind::filter, plan.query.having->text, passing));
+  predict(having, filter_cost(condition, groups.expected, expected, plan.machine.threads));
+  return passing;
+}
+
 OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads) {
   return {start_and(rows * evaluation_seconds(condition) + kept * unit_cost::kListRow, threads),
           kept * sizeof(std::int64_t)};

@@ -10,6 +10,9 @@ namespace skyrank::exec {
 /// Lays out the filter of a condition. Returns the rows that are expected to pass.
 planner::Cardinality lay_out_filter(PhysicalPlan& plan, const Table& table, const planner::Cardinality& rows);
 
+/// Lays out the filter of the groups. Returns the groups that are expected to pass.
+planner::Cardinality lay_out_having(PhysicalPlan& plan, const Table& table, const planner::Cardinality& groups);
+
 /// Returns the cost of a filter of `rows` rows, of which `kept` pass.
 OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads);
 

@@ -27,6 +27,15 @@ RowSet filter_rows(Execution& execution, const Table& input) {
   return rows;
 }
 
+RowSet filter_groups(Execution& execution, const SourceTable& source, RowSet groups) {
+  if (!execution.plan.operators.having) return groups;
+  const Operator& op = *execution.plan.operators.having;
+  groups = timed(execution, execution.timing.filter_ms, op,
+                 [&] { return RowSet::listed(filter(*execution.query().having, source.table, groups.view())); });
+  execution.record.of(op).rows = groups.size();
+  return groups;
+}
+
 Candidates filter_last(Execution& execution, const SourceTable& source, Candidates candidates) {
   if (!execution.plan.operators.filter_last) return candidates;
   const Operator& op = *execution.plan.operators.filter;

@@ -1,15 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "engine/column_traits.hpp"
 #include "engine/operators/group/slots/slot_states.hpp"
 #include "engine/query/bound.hpp"
 
 namespace skyrank::exec {
 
+/// Returns true if text `a` comes before text `b` in the order of `categories`, or in that of bytes where it is null.
+bool comes_before(const Categories* categories, std::string_view a, std::string_view b);
+
 /// Returns values of an expression at some rows that compare as the evaluated ones do: the stored column where it is an
-/// array, which may have numbers of fewer bits, and evaluated values elsewhere.
+/// array, which may have numbers of fewer bits, or holds texts, and evaluated values elsewhere.
 Column comparable_values(const query::BoundExpression& expression, const Table& table, const Rows& rows,
                          const std::string& name);
 

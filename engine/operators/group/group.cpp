@@ -220,6 +220,18 @@ Column argument_of(const query::BoundAggregate& aggregate, const Table& table, c
   return evaluate_all(argument, table, rows, aggregate.name);
 }
 
+Table group_without_rows(const query::BoundGroup& group, const Table& no_groups) {
+  constexpr RowId kNull = -1;
+  std::vector<Column> columns;
+  for (std::size_t a = 0; a < group.aggregates.size(); ++a) {
+    const query::BoundAggregate& aggregate = group.aggregates[a];
+    columns.push_back(aggregate.function == Aggregate::Function::count
+                          ? Column::own(aggregate.name, std::vector<std::int64_t>{0})
+                          : gather(no_groups.column(static_cast<int>(a)), std::vector<RowId>{kNull}, aggregate.name));
+  }
+  return Table(std::move(columns));
+}
+
 RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row) {
   return {"sum(" + aggregate.argument->text + ") overflows " + to_string(type) + " in the group of row ", row, "",
           aggregate.argument->location};
@@ -241,6 +253,9 @@ Grouped group(const query::BoundGroup& group, const Table& table, const Rows& ro
   }
   for (const query::BoundAggregate& aggregate : group.aggregates) {
     columns.push_back(aggregate_column(input, aggregate));
+  }
+  if (group.columns.empty() && first_rows.empty()) {
+    return {group_without_rows(group, Table(std::move(columns))), Vector<RowId>{kNoRow}, slots.describe()};
   }
   return {Table(std::move(columns)), std::move(first_rows), slots.describe()};
 }

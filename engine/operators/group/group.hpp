@@ -21,11 +21,18 @@ struct Grouped {
 };
 
 /// Groups `rows` of a table. NULLs form one group, NaNs one, and -0.0 goes with 0.0; no columns make one group of all
-/// rows. Aggregates skip NULLs; sum, min, max and avg of nothing are NULL. Sums are exact, those of floats rounded
-/// once. min and max ignore NaN where there are numbers.
-/// DataError for a sum that overflows, naming the group's first row.
+/// rows, which is there without rows too (kNoRow). Aggregates skip NULLs; sum, min, max and avg of nothing are NULL.
+/// Sums are exact, those of floats rounded once. min and max ignore NaN where there are numbers. DataError for a sum
+/// that overflows, naming the group's first row.
 Grouped group(const query::BoundGroup& group, const Table& table, const Rows& rows,
               Numbering numbering = Numbering::by_values);
+
+/// First row of the group of all rows where no row is.
+inline constexpr RowId kNoRow = -1;
+
+/// Returns the one group of a query without keys over no rows: 0 for counts, NULL for other aggregates, in the types
+/// that they have in `no_groups`, a table of the aggregates without rows.
+Table group_without_rows(const query::BoundGroup& group, const Table& no_groups);
 
 /// Returns the values of an aggregate's argument at some rows: the stored column where it is already what evaluation
 /// would give.

@@ -36,6 +36,7 @@ OperatorCost group_cost(const query::BoundGroup& group, const GroupingShape& sha
 std::string describe_group(const query::BoundGroup& group, const Table& table) {
   const std::string columns = query::join(group.columns, [&](int column) { return table.column(column).name(); });
   const std::string aggregates = query::join(group.aggregates, describe_aggregate);
+  if (group.columns.empty()) return "all rows; " + aggregates;
   return aggregates.empty() ? columns : columns + "; " + aggregates;
 }
 
@@ -44,7 +45,9 @@ planner::Cardinality lay_out_group(PhysicalPlan& plan, const Table& table, const
   const query::BoundGroup& columns = *plan.query.group;
   std::vector<DataType> types;
   for (const int column : columns.columns) types.push_back(table.column(column).type());
-  const planner::Cardinality groups = min(plan.sample.groups.value_or(bounded_guess_of_groups(rows, types)), rows);
+  const planner::Cardinality groups =
+      types.empty() ? planner::Cardinality::exactly(1)
+                    : min(plan.sample.groups.value_or(bounded_guess_of_groups(rows, types)), rows);
   Operator& group =
       plan.operators.group.emplace(make_operator(OperatorKind::group, describe_group(columns, table), groups));
   predict(group, group_cost(columns, {types, plan.numbering, rows.expected, groups.expected}, plan.machine.threads));

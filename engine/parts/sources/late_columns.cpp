@@ -48,6 +48,10 @@ class UnitRows {
     std::vector<RowId> counted;
     counted.reserve(rows.size());
     for (const RowId row : rows) {
+      if (row < 0) {  // of the group of all rows, where there are none
+        counted.push_back(row);
+        continue;
+      }
       const auto unit = static_cast<std::size_t>(std::ranges::upper_bound(from, row) - from.begin());
       counted.push_back(row + to[unit] - from[unit]);
     }

@@ -12,6 +12,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/column_traits.hpp"
 #include "engine/decimal.hpp"
 #include "engine/device/resident.hpp"
 #include "engine/operators/gather/gather.hpp"
@@ -214,19 +215,17 @@ bool is_nan(T) {
   return false;
 }
 
-/// Returns the extremes of values: group(i) has value i, which is that of row(i).
-template <class T, class Group, class Row>
-Vector<Extreme> extremes_of(const Column& argument, bool highest, std::size_t groups, const Group& group,
-                            const Row& row) {
-  const T* values = values_of<T>(argument);
-  const auto better = [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); };
+/// Returns the extremes of values(i), the value of row(i) in group(i), for all rows that have one.
+template <class Value, class Better, class Group, class Row>
+Vector<Extreme> extremes_of(const Column& argument, const Value& value, const Better& better, std::size_t groups,
+                            const Group& group, const Row& row) {
   Vector<Extreme> extremes(groups);
   for (std::int64_t i = 0; i < argument.size(); ++i) {
     if (argument.is_null(i)) continue;
     Extreme& best = extremes[group(i)];
     const bool is_first = best.position < 0;
-    const bool wins = is_first || better(values[i], values[best.position]) ||
-                      (row(i) < best.row && !better(values[best.position], values[i]));
+    const bool wins = is_first || better(value(i), value(best.position)) ||
+                      (row(i) < best.row && !better(value(best.position), value(i)));
     if (wins) best = {row(i), i};
   }
   return extremes;
@@ -382,14 +381,30 @@ std::vector<Column> merged_extremes(const States& states, const Classes& classes
            "' has a value, and NULL elsewhere");
     }
   }
-  const Column loaded = evaluate_all(column_expression(table, *table.find(values.name())), table,
-                                     Rows{table.num_rows(), nullptr}, values.name());
-  const auto extremes = with_stored_type(loaded.type(), [&]<class T>(T) {
-    return extremes_of<T>(
-        loaded, aggregate.function == Function::max, static_cast<std::size_t>(classes.count()),
+  const bool highest = aggregate.function == Function::max;
+  const auto best_of = [&](const Column& loaded, const auto& value, const auto& better) {
+    return extremes_of(
+        loaded, value, better, static_cast<std::size_t>(classes.count()),
         [&](std::int64_t i) { return static_cast<std::size_t>(classes.of[i]); },
         [&](std::int64_t i) { return values_of<RowId>(rows)[i]; });
-  });
+  };
+  Vector<Extreme> extremes;
+  if (values.type().type == Type::string) {
+    const auto order = order_of(values.data());
+    const auto text = [&](std::int64_t i) { return values.data().string_at(i); };
+    extremes = best_of(values, text, [&](std::string_view a, std::string_view b) {
+      return highest ? comes_before(order.get(), b, a) : comes_before(order.get(), a, b);
+    });
+  } else {
+    const Column loaded = evaluate_all(column_expression(table, *table.find(values.name())), table,
+                                       Rows{table.num_rows(), nullptr}, values.name());
+    extremes = with_stored_type(loaded.type(), [&]<class T>(T) {
+      const T* const numbers = values_of<T>(loaded);
+      return best_of(
+          loaded, [&](std::int64_t i) { return numbers[i]; },
+          [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); });
+    });
+  }
   std::vector<RowId> from;
   for (const Extreme& extreme : extremes) from.push_back(extreme.position);
   return extreme_columns(states.layout(), a, extremes, gather(values, from, values.name()));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 namespace skyrank::exec {
 
@@ -48,7 +50,7 @@ BoundQuery candidates_query(const BoundQuery& query, std::int64_t rows) {
 
 BoundQuery query_of_groups(const BoundQuery& query) {
   BoundQuery rest = query;
-  rest.condition.reset();
+  rest.condition = std::exchange(rest.having, std::nullopt);
   rest.group.reset();
   return rest;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/group.hpp"
 #include "engine/parts/states/aggregate_states.hpp"
 #include "engine/parts/states/candidate_state.hpp"
 #include "engine/parts/states/candidates.hpp"
@@ -35,7 +36,11 @@ Result GroupState::finalize(const StateRows& all) const { return answer(finish(a
 
 FinishedGroups GroupState::finish(const StateRows& all) const {
   StateRows groups = combine(all);
-  return {finish_states(over_states_, groups), std::move(groups.rows)};
+  Table finished = finish_states(over_states_, groups);
+  if (over_states_.group->columns.empty() && groups.rows.empty()) {
+    return {group_without_rows(*over_states_.group, finished), {kNoRow}};
+  }
+  return {std::move(finished), std::move(groups.rows)};
 }
 
 Result GroupState::answer(FinishedGroups groups) const {

@@ -129,7 +129,9 @@ FinishedGroups united(std::vector<FinishedGroups> parts) {
 
 }  // namespace
 
-bool may_spill_groups(const query::BoundQuery& query) { return query.group && !keeps_all(query_of_groups(query)); }
+bool may_spill_groups(const query::BoundQuery& query) {
+  return query.group && !query.group->columns.empty() && !keeps_all(query_of_groups(query));
+}
 
 SpilledGroups::SpilledGroups(const StateSteps& steps, std::int64_t rows, const Partial& sample, std::size_t room)
     : state_(steps.context.engine),

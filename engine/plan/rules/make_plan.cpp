@@ -53,8 +53,8 @@ using LayOut = planner::Cardinality (*)(PhysicalPlan& plan, const Table& table, 
 
 /// The operators that a query may need, in the order in which they run.
 constexpr LayOut kOperators[] = {
-    lay_out_scan,    lay_out_filter,  lay_out_group, lay_out_missing, lay_out_partition,
-    lay_out_skyline, lay_out_measure, lay_out_pick,  lay_out_rank,    lay_out_gather,
+    lay_out_scan,    lay_out_filter,  lay_out_group, lay_out_having, lay_out_missing, lay_out_partition,
+    lay_out_skyline, lay_out_measure, lay_out_pick,  lay_out_rank,   lay_out_gather,
 };
 
 /// A rule looks at the plan and the table, rewrites the plan where that pays, and notes in its log what it did and why.

@@ -40,6 +40,7 @@ from ._errors import (
     TimeoutError,
 )
 from ._functions import explain, merge, partial, query, rank, skyline, sql, top_k, why
+from ._metrics import QueryReport
 from ._preferences import (
     around,
     avg,
@@ -82,6 +83,7 @@ __all__ = [
     "Preference",
     "Query",
     "QueryError",
+    "QueryReport",
     "ResourceError",
     "Result",
     "Selected",

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -14,6 +14,7 @@ from ._errors import DataError, required
 from ._input import Asked, to_data, to_schema, to_table
 from ._input.arrow import exported
 from ._input.files import files_module, on_main_thread, open_source
+from ._metrics import Observed, QueryReport
 from ._output.tables import counted, html_schema, html_table
 from ._query import Query, core_of
 from ._result import Result
@@ -264,6 +265,8 @@ class Engine:
             a large table run on all of them at the same time if that is expected to be faster than on one.
         gpu_memory_limit: The most bytes of each GPU that may be in use, with pinned tables; a table that does not fit is
             answered in parts. 0 stands for the GPU's memory.
+        on_query: Called with a `QueryReport` when a query of `run` has ended, for counters and logs, by the thread that
+            asked. What it raises, `run` raises.
 
     Raises:
         DeviceError: `device` is "cuda" and there is none, or it lacks one of `devices`.
@@ -271,7 +274,7 @@ class Engine:
         BindError: A rule is unknown.
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "_on_query")
 
     def __init__(
         self,
@@ -283,7 +286,9 @@ class Engine:
         *,
         devices: int | Iterable[int] = (),
         gpu_memory_limit: int = 0,
+        on_query: Callable[[QueryReport], object] | None = None,
     ) -> None:
+        self._on_query = on_query
         for name, number, largest in (
             ("threads", threads, _LARGEST_INT),
             ("memory_limit", memory_limit, sys.maxsize),
@@ -319,9 +324,22 @@ class Engine:
             QueryError, BindError, DataError, DeviceError, ResourceError, TimeoutError.
         """
         asked = core_of(query)
-        core, call = self._opened(asked, data, timeout, count_work)
-        _warn(query, core)
-        return Result(self._core.run(asked, core, call))
+        if self._on_query is None:
+            core, call = self._opened(asked, data, timeout, count_work)
+            _warn(query, core)
+            return Result(self._core.run(asked, core, call))
+        observed = Observed(self._on_query)
+        try:
+            core, call = self._opened(asked, data, timeout, count_work)
+            observed.input_rows = len(core)
+            _warn(query, core)
+            answer = self._core.run(asked, core, call)
+        except BaseException as error:
+            observed.failed(error)
+            raise
+        result = Result(answer)
+        observed.answered(result, answer)
+        return result
 
     def explain(
         self, query: Query, data: Any, *, timeout: float | datetime.timedelta | None = None, candidates: bool = False

@@ -108,12 +108,24 @@ class Query:
         return self._set("group_by", _keys(columns, named))
 
     def aggregate(self, *aggregates: Aggregate) -> Query:
-        """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price")."""
+        """Sets the columns that groups have besides those of `group_by`: count("n"), max("dearest", "price").
+
+        Without `group_by` all rows are one group, which is there even if no row is.
+        """
         for aggregate in aggregates:
             if not isinstance(aggregate, Aggregate):
                 found = kind_of(aggregate)
                 raise QueryError(f"an aggregate is one of count, sum, min, max and avg, such as count('n'), not {found}")
         return self._set("aggregate", list(aggregates))
+
+    def having(self, condition: Text | None) -> Query:
+        """Keeps the groups for which the condition over their columns is true. None keeps all.
+
+        >>> query = Query.from_("hotels").group_by("city").aggregate(count("n")).having("n >= 5")
+        >>> query == Query.parse("SELECT * FROM hotels GROUP BY city AGGREGATE COUNT(*) AS n HAVING n >= 5")
+        True
+        """
+        return self._set("having", None if condition is None else expression(condition))
 
     def partition_by(self, columns: Keys = (), **named: Text) -> Query:
         """Answers the rest of the query within each partition, by columns and expressions with or without names.

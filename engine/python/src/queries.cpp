@@ -144,7 +144,8 @@ nb::object number_or_text(const Value& value) {
 Query compared_by(const Query& query) {
   Query compared = Query::from(query.from());
   compared.where(query.where()).nan(query.nan()).nulls(query.nulls());
-  if (!query.group_by().empty()) compared.group_by(query.group_by()).aggregate(query.aggregate());
+  if (!query.group_by().empty()) compared.group_by(query.group_by());
+  if (query.has_groups()) compared.aggregate(query.aggregate()).having(query.having());
   if (query.timeout()) compared.timeout(query.timeout());
   return compared;
 }
@@ -244,6 +245,8 @@ void bind_queries(nb::module_& module) {
           "where", [](Query& q, const std::optional<Expression>& e) { q.where(e); }, nb::arg().none())
       .def("group_by", [](Query& q, const NamedExpressions& keys) { q.group_by(keys_of(keys)); })
       .def("aggregate", [](Query& q, const std::vector<Aggregate>& a) { q.aggregate(a); })
+      .def(
+          "having", [](Query& q, const std::optional<Expression>& e) { q.having(e); }, nb::arg().none())
       .def("partition_by", [](Query& q, const NamedExpressions& keys) { q.partition_by(keys_of(keys)); })
       .def("prefer", [](Query& q, const Preference& p) { q.prefer(p); })
       .def(

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include <skyrank/metrics.hpp>
+
 #include "engine/python/src/bind.hpp"
 
 namespace skyrank::python {
@@ -46,6 +48,11 @@ void bind_results(nb::module_& module) {
       .def("levels", [](const Result& r) { return memory_of(r.levels); })
       .def("timing", &timing_of)
       .def("work", &work_of)
+      .def("bytes",
+           [](const Result& r) {
+             const QueryReport report = report_of(Query(), r, 0, 0);
+             return nb::make_tuple(report.bytes_read, report.bytes_spilled);
+           })
       .def("plan", [](const Result& r) { return to_string(r.plan); });
 }
 

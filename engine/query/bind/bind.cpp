@@ -100,13 +100,19 @@ void refuse_corners(const Preference& preference, const std::string& what, const
                   place);
 }
 
+constexpr std::string_view kGroupBy = "group_by";
+constexpr std::string_view kAggregate = "aggregate";
+constexpr const char* kKeyHint = "; name it in 'group_by' for a row of each of its values";
+
 std::string listed(const Schema& schema) { return join(schema.fields, std::mem_fn(&Schema::Field::name)); }
 
 // Binds the expressions of one stage of a query: those before group_by see the input's columns, those after it the
 // groups' columns.
 class Scope {
  public:
-  Scope(const Schema& schema, const Schema& input) : schema_(schema), places_(schema), input_(input) {}
+  /// `groups` is the clause that replaced the columns of the input by those of the schema, if one did.
+  Scope(const Schema& schema, const Schema& input, std::string_view groups = kGroupBy)
+      : schema_(schema), places_(schema), input_(input), groups_(groups) {}
 
   bool has(std::string_view name) const { return places_.find(name).has_value(); }
 
@@ -146,8 +152,8 @@ class Scope {
                         place);
       }
       if (input_.find(node.name)) {
-        throw BindError("the column " + in_quotes(node.name) + " does not outlive 'group_by': after it there are " +
-                            listed(schema_),
+        throw BindError("the column " + in_quotes(node.name) + " does not outlive " + in_quotes(groups_) +
+                            ": after it there are " + listed(schema_) + (groups_ == kAggregate ? kKeyHint : ""),
                         place);
       }
     }
@@ -157,18 +163,19 @@ class Scope {
   const Schema& schema_;
   const SchemaPlaces places_;
   const SchemaPlaces input_;
+  std::string_view groups_;
 };
 
 DataType aggregate_type(Aggregate::Function function, const std::optional<BoundExpression>& argument) {
   if (function == Aggregate::Function::count) return Type::int64;
   const Type type = argument->type.type;
   const bool extreme = function == Aggregate::Function::min || function == Aggregate::Function::max;
-  if (extreme ? type == Type::string : !is_numeric(type)) {
-    throw BindError(in_quotes(word_for(function)) + (extreme ? " does not take strings" : " needs a number") +
-                        ", and its argument is " + argument->text + " (" + to_string(argument->type) + ")",
+  if (extreme) return argument->type;
+  if (!is_numeric(type)) {
+    throw BindError(in_quotes(word_for(function)) + " needs a number, and its argument is " + argument->text + " (" +
+                        to_string(argument->type) + ")",
                     argument->location);
   }
-  if (extreme) return argument->type;
   if (function == Aggregate::Function::avg || is_floating(type)) return Type::float64;
   if (is_decimal(type)) return DataType::decimal(kMaxDigits128, argument->type.scale);
   return is_unsigned_integer(type) ? Type::uint64 : Type::int64;
@@ -193,7 +200,12 @@ BoundGroup bind_group(const Query& query, const Scope& scope) {
 Schema schema_of(const BoundGroup& group, const Schema& input) {
   Schema schema;
   for (const int column : group.columns) schema.fields.push_back(input.fields[static_cast<std::size_t>(column)]);
-  for (const BoundAggregate& aggregate : group.aggregates) schema.fields.push_back({aggregate.name, aggregate.type});
+  for (const BoundAggregate& aggregate : group.aggregates) {
+    const bool is_text = aggregate.type.type == Type::string && aggregate.argument->column >= 0;
+    schema.fields.push_back(
+        {aggregate.name, aggregate.type,
+         is_text ? input.fields[static_cast<std::size_t>(aggregate.argument->column)].order : nullptr});
+  }
   return schema;
 }
 
@@ -314,10 +326,11 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.location = location_of(query);
   const Scope input(schema, schema);
   if (query.where()) bound.condition = input.bind_condition(*query.where());
-  if (!query.group_by().empty()) bound.group = bind_group(query, input);
+  if (query.has_groups()) bound.group = bind_group(query, input);
 
   const Schema answer_schema = bound.group ? schema_of(*bound.group, schema) : schema;
-  const Scope answer(answer_schema, schema);
+  const Scope answer(answer_schema, schema, query.group_by().empty() ? kAggregate : kGroupBy);
+  if (query.having()) bound.having = answer.bind_condition(*query.having());
   bound.partition_columns = answer.bind_columns(query.partition_by());
   if (query.prefer()) {
     bound.preference =

@@ -89,7 +89,7 @@ void for_each_first(const Query& query, const F& f) {
 /// from the preference on.
 template <class F>
 void for_each_later(const Query& query, const F& f) {
-  return query.group_by().empty() ? for_each_of_answer(query, f) : for_each_argument(query, f);
+  return query.has_groups() ? for_each_argument(query, f) : for_each_of_answer(query, f);
 }
 
 template <class F>
@@ -149,7 +149,7 @@ BoundQuery over_columns_read(const BoundQuery& query) {
 }
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
-  if (query.group_by().empty() && query.select().empty()) return table_columns;
+  if (!query.has_groups() && query.select().empty()) return table_columns;
   std::set<std::string, std::less<>> read;
   for_each_of_input(query, [&](const Expression& expression) { add_names(root_of(expression), read); });
   for (const GroupKey& key : keys_of_input(query))

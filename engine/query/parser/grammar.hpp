@@ -101,8 +101,13 @@ struct first_branch : peg::must<first_when, nested, word_then, nested> {};
 struct branch : peg::if_must<word_when, nested, word_then, nested> {};
 struct otherwise : peg::if_must<word_else, nested> {};
 struct close_case : word_end_case {};
-struct case_when : does<calls<&TreeBuilder::close, Op::case_when, std::size_t{0}, false>,
-                        peg::if_must<open_case, first_branch, peg::star<branch>, peg::opt<otherwise>, close_case>> {};
+struct branches : peg::seq<first_branch, peg::star<branch>, peg::opt<otherwise>, peg::must<close_case>> {};
+struct searched_case : does<calls<&TreeBuilder::close, Op::case_when, std::size_t{0}, false>, branches> {};
+// CASE e WHEN v compares e with each v.
+struct case_value : peg::seq<peg::not_at<word_when>, nested> {};
+struct simple_case : does<calls<&TreeBuilder::close_simple_case>, peg::seq<case_value, branches>> {};
+struct cases : peg::sor<peg::seq<peg::at<word_when>, searched_case>, simple_case> {};
+struct case_when : peg::if_must<open_case, cases> {};
 
 struct true_value : does<calls_at<&TreeBuilder::push_literal, true>, word_true> {};
 struct false_value : does<calls_at<&TreeBuilder::push_literal, false>, word_false> {};
@@ -196,7 +201,9 @@ inline constexpr const char* kExpected<null_tests> = "'null' or 'not null'";
 template <>
 inline constexpr const char* kExpected<range_and> = "'and' and the upper end of the range";
 template <>
-inline constexpr const char* kExpected<first_when> = "'when'";
+inline constexpr const char* kExpected<cases> = "'when'";
+template <>
+inline constexpr const char* kExpected<first_when> = "an operator or 'when'";
 template <>
 inline constexpr const char* kExpected<word_then> = "an operator or 'then'";
 template <>

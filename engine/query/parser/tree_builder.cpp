@@ -19,6 +19,18 @@
 namespace skyrank::query {
 namespace {
 
+/// Takes the nodes of an expression off those left. Returns false where they do not suffice, or where it has a CASE.
+bool take_nodes(const Node& node, int& left) {
+  if (node.op == Op::case_when || --left < 0) return false;
+  return std::ranges::all_of(node.children, [&](const NodePtr& child) { return take_nodes(*child, left); });
+}
+
+/// Returns true for an expression that may be repeated for each of many values.
+bool is_small(const Node& node) {
+  int left = 16;
+  return take_nodes(node, left);
+}
+
 /// A function of other SQL systems, and what to write instead.
 struct ForeignFunction {
   std::string_view name;
@@ -161,6 +173,28 @@ void TreeBuilder::close(Op op, std::size_t outside, bool negated) {
   marks_.pop_back();
   const std::size_t count = items_.size() - mark.items + outside;
   combine_at(outside == 0 ? mark.offset : items_[items_.size() - count].offset, op, count, negated);
+}
+
+void TreeBuilder::close_simple_case() {
+  const std::size_t begin = marks_.back().items;
+  const Item value = items_[begin];
+  if (!is_small(*value.node)) {
+    fail(value.offset,
+         "'case' compares a column or a short computation with the values behind 'when'; write case when");
+  }
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(begin));
+  for (std::size_t when = begin; when + 1 < items_.size(); when += 2) {
+    Item& item = items_[when];
+    Node equal;
+    equal.op = Op::equal;
+    equal.children = {value.node, item.node};
+    const Location place = place_(item.offset);
+    equal.line = place.line;
+    equal.column = place.column;
+    item.node = std::make_shared<const Node>(std::move(equal));
+    item.height = std::max(item.height, value.height) + 1;
+  }
+  close(Op::case_when, 0, false);
 }
 
 void TreeBuilder::open_call(std::size_t offset, std::string_view text) {

@@ -47,6 +47,9 @@ class TreeBuilder {
   /// Closes the list that was opened last, over `outside` operands before it as well.
   void close(Op op, std::size_t outside, bool negated);
 
+  /// Closes CASE e WHEN v THEN ...: the conditions are that e equals each v.
+  void close_simple_case();
+
   /// Calls of functions of rows, such as level(), are pseudo-columns whatever the table stores.
   void open_call(std::size_t offset, std::string_view text);
   void close_call();

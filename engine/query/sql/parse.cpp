@@ -85,6 +85,10 @@ struct an_aggregate : peg::seq<aggregate> {};
 struct defined : acts<&SqlBuilder::define_aggregate, peg::seq<peg::must<an_aggregate>, peg::opt<alias>>> {};
 struct aggregates : peg::if_must<aggregate_word, peg::list_must<defined, comma>> {};
 
+struct having_word : begins<Clause::having, 'h', 'a', 'v', 'i', 'n', 'g'> {};
+struct group_condition : acts<&SqlBuilder::having, peg::seq<expression>> {};
+struct having : peg::if_must<having_word, group_condition> {};
+
 // Preferences: PLUS binds more tightly than PRIOR TO.
 struct preference;
 struct nested : does<nests, peg::seq<preference>> {};
@@ -208,8 +212,8 @@ struct option_value : peg::sor<option_list, option_text> {};
 struct option : acts<&SqlBuilder::end_option, peg::seq<option_begin, peg::must<option_text, equals, option_value>>> {};
 struct options : peg::if_must<options_word, open, peg::list_must<option, comma>, close> {};
 
-struct clause : peg::sor<where, group_by, aggregates, preferring, skyline, partition_by, qualify, levels, at_least,
-                         skyband, pick, order_by, limit, offset, with_ties, options, select, from> {};
+struct clause : peg::sor<where, group_by, aggregates, having, preferring, skyline, partition_by, qualify, levels,
+                         at_least, skyband, pick, order_by, limit, offset, with_ties, options, select, from> {};
 struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, peg::must<end>> {};
 
@@ -270,7 +274,7 @@ SqlStatement parse_sql(std::string_view sql, const PlaceFunction& place) {
   if (const auto foreign = find_foreign_sql(text)) {
     throw QueryError(foreign->what +
                          " is no part of SkyRank's SQL: run it in an SQL engine, such as DuckDB, and hand " +
-                         "over its result as a file or an Arrow table",
+                         "over its result as a file or an Arrow table" + foreign->advice,
                      place(foreign->offset));
   }
   SqlBuilder builder(text, place);

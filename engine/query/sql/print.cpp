@@ -196,6 +196,7 @@ std::string to_sql(const Query& query) {
   clause(!query.group_by().empty(), "GROUP BY", [&] { return keys(query.group_by()); });
   clause(!query.aggregate().empty() && !names.selects_aggregates(), "AGGREGATE",
          [&] { return joined(query.aggregate(), ", ", [](const Aggregate& one) { return print(one); }); });
+  clause(query.having().has_value(), "HAVING", [&] { return sql_of(*query.having()); });
   clause(query.prefer().has_value(), query.distinct() ? "PREFERRING DISTINCT" : "PREFERRING",
          [&] { return print(*query.prefer()); });
   clause(!query.partition_by().empty(), "PARTITION BY", [&] { return keys(query.partition_by()); });

@@ -22,24 +22,14 @@ bool is_quoted(std::string_view token) {
   return !token.empty() && (token.front() == '\'' || token.front() == '"' || token.front() == '`');
 }
 
-std::optional<Aggregate::Function> function_named(std::string_view word) {
-  return find_by_word<Aggregate::Function>([&](std::string_view known) { return equal_ignoring_case(word, known); });
-}
-
 // Words that may come where the grammar finds another one.
 const std::vector<std::string>& keywords() {
   static const std::vector<std::string> kKeywords = {
-      "SELECT", "FROM",    "WHERE", "GROUP", "AGGREGATE", "PREFERRING", "SKYLINE",   "PARTITION", "LEVELS",
-      "LEAST",  "SKYBAND", "ORDER", "LIMIT", "OFFSET",    "TIES",       "OPTIONS",   "AS",        "PLUS",
-      "PRIOR",  "AROUND",  "DESC",  "ASC",   "NULLS",     "MIN",        "MAX",       "DIFF",      "INVERSE",
-      "BY",     "WITH",    "PICK",  "STEP",  "WEIGHTED",  "FEASIBLE",   "VIOLATION", "REFERENCE", "QUALIFY"};
+      "SELECT", "FROM",    "WHERE",    "GROUP",    "AGGREGATE", "PREFERRING", "SKYLINE", "PARTITION", "LEVELS", "LEAST",
+      "HAVING", "SKYBAND", "ORDER",    "LIMIT",    "OFFSET",    "TIES",       "OPTIONS", "AS",        "PLUS",   "PRIOR",
+      "AROUND", "DESC",    "ASC",      "NULLS",    "MIN",       "MAX",        "DIFF",    "INVERSE",   "BY",     "WITH",
+      "PICK",   "STEP",    "WEIGHTED", "FEASIBLE", "VIOLATION", "REFERENCE",  "QUALIFY"};
   return kKeywords;
-}
-
-// Two calls of aggregates are one where they have the same text.
-std::string text_of_call(const Aggregate& aggregate) {
-  return std::string(word_for(aggregate.function)) + "(" + (aggregate.argument ? aggregate.argument->text() : "*") +
-         ")";
 }
 
 bool names_column(const Node& node, std::string_view name) {
@@ -138,11 +128,11 @@ void SqlBuilder::begin(std::size_t offset, Clause clause, std::string_view word)
 std::size_t SqlBuilder::after(std::size_t offset) const { return sql_token(text_, offset).begin; }
 
 std::optional<std::size_t> SqlBuilder::read(std::size_t offset, std::span<const std::string_view> reserved) {
-  ParsedPrefix parsed = parse_sql_expression(text_, offset, reserved, place_);
+  Expression parsed = parse(offset, reserved, expression_end_);
   expression_at_ = after(offset);
-  expression_ = make_expression(std::move(parsed.root), place_(expression_at_));
+  expression_ = std::move(parsed);
   pending_.reset();
-  return parsed.end;
+  return expression_end_;
 }
 
 std::optional<std::size_t> SqlBuilder::read_expression(std::size_t offset) { return read(offset, sql_clause_words()); }
@@ -265,65 +255,10 @@ std::optional<std::size_t> SqlBuilder::read_option_text(std::size_t offset) {
   return after(digits.end);
 }
 
-std::optional<std::size_t> SqlBuilder::open_aggregate(std::size_t offset) {
-  const SqlToken word = sql_token(text_, offset);
-  const auto function = function_named(word.in(text_));
-  const SqlToken open = sql_token(text_, word.end);
-  if (!function || open.in(text_) != "(") return std::nullopt;
-  int depth = 1;
-  for (SqlToken token = sql_token(text_, open.end); depth > 0 && token.begin < text_.size();
-       token = sql_token(text_, token.end)) {
-    const char c = text_[token.begin];
-    const bool several = c == ',' && depth == 1;
-    if (several && (function == Aggregate::Function::min || function == Aggregate::Function::max)) return std::nullopt;
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-  }
-  function_ = *function;
-  aggregate_at_ = word.begin;
-  return after(open.end);
-}
-
 Expression SqlBuilder::take_expression() {
   Expression result = std::move(*expression_);
   expression_.reset();
   return result;
-}
-
-void SqlBuilder::end_aggregate(bool star) {
-  if (star && function_ != Aggregate::Function::count) {
-    fail(aggregate_at_, in_quotes(word_for(function_)) + " needs an argument; only COUNT takes '*'");
-  }
-  Aggregate aggregate{"", function_, std::nullopt};
-  if (!star) aggregate.argument = take_expression();
-  aggregate.name = std::string(word_for(function_)) + "(" + (star ? "*" : aggregate.argument->text()) + ")";
-  pending_ = std::move(aggregate);
-}
-
-Aggregate& SqlBuilder::add_aggregate(Aggregate aggregate, std::size_t offset) {
-  if (!aggregate_names_.emplace(aggregate.name, aggregates_.size()).second) {
-    fail(offset, "two aggregates have the name " + in_quotes(aggregate.name) + "; name one of them otherwise with AS");
-  }
-  if (!first_aggregate_) first_aggregate_ = offset;
-  aggregate_calls_.emplace(text_of_call(aggregate), aggregates_.size());
-  aggregates_.push_back(std::move(aggregate));
-  return aggregates_.back();
-}
-
-void SqlBuilder::define_aggregate() {
-  Aggregate aggregate = *pending_;
-  if (alias_) aggregate.name = alias_->text;
-  alias_.reset();
-  add_aggregate(std::move(aggregate), aggregate_at_);
-}
-
-void SqlBuilder::refer_to_aggregate() {
-  const Aggregate aggregate = *pending_;
-  const auto known = aggregate_calls_.find(text_of_call(aggregate));
-  const Aggregate& found =
-      known != aggregate_calls_.end() ? aggregates_[known->second] : add_aggregate(aggregate, aggregate_at_);
-  const Expression column = Expression::column(found.name);
-  expression_at_ = aggregate_at_;
-  expression_ = make_expression(std::make_shared<const Node>(root_of(column)), place_(aggregate_at_));
 }
 
 void SqlBuilder::end_selected() {
@@ -332,17 +267,46 @@ void SqlBuilder::end_selected() {
   if (pending_) {
     place = aggregate_at_;
     const std::string name = alias_ ? alias_->text : pending_->name;
-    define_aggregate();
+    if (!is_defined(name)) define_aggregate();
     item = {name, Expression::column(name)};
   } else {
+    const bool is_computed = holds_aggregates_;
     item.expression = take_expression();
-    item.name = alias_ ? alias_->text : output_name(item.expression);
+    item.name = alias_ ? alias_->text : is_computed ? written() : output_name(item.expression);
   }
   alias_.reset();
   if (!selected_names_.emplace(item.name, selected_.size()).second) {
     fail(place, "SELECT names " + in_quotes(item.name) + " twice; name one of them otherwise with AS");
   }
   selected_.push_back(std::move(item));
+}
+
+bool SqlBuilder::holds_aggregate(const Node& node) const {
+  if (node.op == Op::column) return node.line > 0 && hidden_columns_.contains({node.line, node.column});
+  return std::ranges::any_of(node.children, [&](const NodePtr& child) { return holds_aggregate(*child); });
+}
+
+// Returns true if an expression before this item has the aggregate that it selects, under its name.
+bool SqlBuilder::is_defined(const std::string& name) const {
+  const auto known = aggregate_names_.find(name);
+  if (known == aggregate_names_.end()) return false;
+  const Aggregate& aggregate = aggregates_[known->second];
+  return aggregate.function == pending_->function && aggregate.argument == pending_->argument;
+}
+
+// Returns the text of the expression read last, which names it in the answer.
+std::string SqlBuilder::written() const {
+  std::string name;
+  for (const char c : text_.substr(expression_at_, expression_end_ - expression_at_)) {
+    const bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!is_blank) {
+      name += c;
+    } else if (!name.empty() && name.back() != ' ') {
+      name += ' ';
+    }
+  }
+  if (name.ends_with(' ')) name.pop_back();
+  return name;
 }
 
 // SQL lets ORDER BY name what SELECT names, which our rankings, made before it, do not.
@@ -404,6 +368,9 @@ void SqlBuilder::add_key(std::vector<GroupKey>& keys) {
                  : item != nullptr ? key_of(*item)
                                    : key_behind_alias(take_expression());
   alias_.reset();
+  if (last_ == Clause::group_by && holds_aggregate(root_of(key.expression))) {
+    fail(place, in_quotes(key.name) + " holds an aggregate, which is of the rows of a group and cannot be a key");
+  }
   if (keys.empty()) key_names_.clear();
   if (!key_names_.insert(key.name).second) {
     fail(place, last_word_ + " names " + in_quotes(key.name) + " twice");
@@ -452,16 +419,30 @@ void SqlBuilder::group_by_selected() {
   for (SelectItem& item : selected_) group_by_.push_back(key_of(item));
 }
 
+/// Refuses columns of rows beside aggregates without GROUP BY.
+void SqlBuilder::check_one_row() const {
+  const auto check = [&](const auto& self, const Node& node, const Location& origin) -> void {
+    if (node.op == Op::column && !aggregate_names_.contains(node.name) && !is_pseudo_column(node.name)) {
+      fail(place_of(node, origin), in_quotes(node.name) + " stands beside aggregates of all rows; GROUP BY " +
+                                       node.name + " makes one row of each of its values");
+    }
+    for (const NodePtr& child : node.children) self(self, *child, origin);
+  };
+  const auto check_all = [&](const Expression& expression) {
+    check(check, root_of(expression), expression.location());
+  };
+  for (const SelectItem& item : selected_) check_all(item.expression);
+  if (query_.having()) check_all(*query_.having());
+}
+
 SqlStatement SqlBuilder::finish() {
   if (select_distinct_ && (query_.prefer() || !partition_by_.empty() || is_qualified_)) {
     fail(*select_distinct_,
          "SELECT DISTINCT is answered before preferences and partitions, which then see its columns alone; write GROUP "
          "BY for that");
   }
-  if (first_aggregate_ && group_by_.empty()) {
-    fail(*first_aggregate_, "an aggregate needs GROUP BY: it is of the rows of a group");
-  }
   if (!group_by_.empty()) query_.group_by(std::move(group_by_));
+  if (!query_.has_groups() && !aggregates_.empty()) check_one_row();
   query_.aggregate(std::move(aggregates_));
   query_.partition_by(std::move(partition_by_));
   settle_nulls();
@@ -471,7 +452,7 @@ SqlStatement SqlBuilder::finish() {
   const std::size_t start = after(0);
   set_location(query_, place_(start));
   // Without an order the rows keep that of the table.
-  if (!query_.prefer() && query_.rank_by().empty() && query_.group_by().empty()) {
+  if (!query_.prefer() && query_.rank_by().empty() && !query_.has_groups()) {
     query_.rank_by({RankTerm(Expression::literal(std::int64_t{0}), false)});
   }
   query_.validate();

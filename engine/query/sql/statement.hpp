@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,7 @@ enum class Clause {
   where,
   group_by,
   aggregate,
+  having,
   prefer,
   partition_by,
   levels,
@@ -46,7 +48,7 @@ enum class Clause {
 /// the offset behind what they read and the spaces after it, or nothing where something else stands.
 class SqlBuilder {
  public:
-  SqlBuilder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) {}
+  SqlBuilder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) { hide_aggregates(); }
 
   /// Throws a QueryError; bytes of the statement that are no text become '?' in its message.
   [[noreturn]] void fail(std::size_t offset, std::string message) const { fail(place_(offset), std::move(message)); }
@@ -83,6 +85,7 @@ class SqlBuilder {
   void define_aggregate();
   void refer_to_aggregate();
   void where() { query_.where(take_expression()); }
+  void having() { query_.having(over_groups(take_expression())); }
   void group_column() { add_key(group_by_); }
   void partition_column() { add_key(partition_by_); }
   void rank(bool high);
@@ -130,7 +133,24 @@ class SqlBuilder {
     std::string text;
     std::size_t offset;
   };
+  // A call of an aggregate, `arguments` being the offset behind its '('.
+  struct AggregateCall {
+    Aggregate::Function function;
+    std::size_t begin;
+    std::size_t arguments;
+    std::size_t end;
+  };
 
+  void hide_aggregates();
+  Expression parse(std::size_t offset, std::span<const std::string_view> reserved, std::size_t& end);
+  NodePtr with_aggregates(const NodePtr& root, std::span<const AggregateCall> calls);
+  const Aggregate& aggregate_of(const AggregateCall& call);
+  const Aggregate& known_or_added(const Aggregate& aggregate);
+  Expression over_groups(Expression expression) const;
+  bool holds_aggregate(const Node& node) const;
+  void check_one_row() const;
+  bool is_defined(const std::string& name) const;
+  std::string written() const;
   std::optional<std::size_t> read(std::size_t offset, std::span<const std::string_view> reserved);
   std::size_t after(std::size_t offset) const;
   std::string advice(std::string_view found, const std::string& expected) const;
@@ -161,6 +181,8 @@ class SqlBuilder {
   }
 
   std::string_view text_;
+  std::string hidden_text_;           // the same with names in place of aggregates
+  std::vector<AggregateCall> calls_;  // the outermost ones, by their places
   const PlaceFunction& place_;
   Query query_;
   Location table_;
@@ -170,6 +192,9 @@ class SqlBuilder {
 
   std::optional<Expression> expression_;  // read last
   std::size_t expression_at_ = 0;
+  std::size_t expression_end_ = 0;
+  bool holds_aggregates_ = false;
+  std::map<std::pair<std::int64_t, std::int64_t>, NodePtr> hidden_columns_;  // of aggregates, by line and column
   std::int64_t integer_ = 0;
   std::size_t integer_at_ = 0;
   Value value_;

@@ -49,7 +49,7 @@ constexpr Synonyms kSynonyms[] = {
     {"high", {"max", "maximize", "maximise", "desc", "descending", "highest"}},
     {"low", {"min", "minimize", "minimise", "asc", "ascending", "lowest"}},
     {"rank_by", {"order_by", "orderby", "order", "sort_by", "sort", "sortby"}},
-    {"where", {"filter", "having", "condition"}},
+    {"where", {"filter", "condition"}},
     {"limit", {"top", "k", "fetch"}},
     {"prefer", {"skyline", "skyline_of", "preferring", "preference"}},
     {"group_by", {"group", "groupby"}},

@@ -16,9 +16,9 @@ namespace {
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kQueryKeys = {
-    "name",     "from",    "where",    "group_by",  "aggregate", "partition_by", "prefer",  "levels", "at_least",
-    "distinct", "skyband", "feasible", "violation", "weights",   "pick",         "rank_by", "offset", "limit",
-    "ties",     "nan",     "nulls",    "select",    "timeout",   "using",        "sql"};
+    "name",     "from",     "where",   "group_by", "aggregate", "having",  "partition_by", "prefer",  "levels",
+    "at_least", "distinct", "skyband", "feasible", "violation", "weights", "pick",         "rank_by", "offset",
+    "limit",    "ties",     "nan",     "nulls",    "select",    "timeout", "using",        "sql"};
 // Keys that may stand beside `sql`, which says everything else.
 const std::vector<std::string> kKeysBesideSql = {"name", "sql", "timeout", "using"};
 // NOLINTEND(bugprone-throwing-static-initialization)
@@ -119,6 +119,8 @@ class QueryReader {
       });
       query_.aggregate(std::move(aggregates));
     });
+    with("having",
+         [&](const YamlNode& node, const std::string& what) { query_.having(read_expression(document_, node, what)); });
     with("partition_by",
          [&](const YamlNode& node, const std::string& what) { query_.partition_by(read_keys(node, what)); });
   }

@@ -129,11 +129,13 @@ Cell aggregated(const Aggregation& aggregate, const std::vector<Row>& rows, cons
 
 Relation grouped(const Query& query, const Relation& table, const Candidates& rows) {
   Relation groups{.fields = fields_after_grouping(query, table)};
-  for (const Candidates& group : parts(query.group_by, table.rows, rows)) {
+  std::vector<Candidates> members = parts(query.group_by, table.rows, rows);
+  if (query.group_by.empty() && members.empty()) members.emplace_back();  // all rows are a group, also where none is
+  for (const Candidates& group : members) {
     Row& row = groups.rows.emplace_back();
     for (const std::size_t column : query.group_by) row.push_back(table.rows[group.front().row][column]);
     for (const Aggregation& aggregate : query.aggregates) row.push_back(aggregated(aggregate, table.rows, group));
-    groups.first_rows.push_back(static_cast<std::int64_t>(group.front().row));
+    groups.first_rows.push_back(group.empty() ? -1 : static_cast<std::int64_t>(group.front().row));
   }
   return groups;
 }
@@ -238,10 +240,17 @@ void evaluate_everywhere(const ExpressionPtr& expression, const Relation& relati
   for (const Row& row : relation.rows) evaluate(*expression, row);
 }
 
+void keep_passing(const Expression& condition, const Relation& relation, Candidates& rows) {
+  std::erase_if(rows, [&](const Candidate& candidate) {
+    const Cell passes = evaluate(condition, relation.rows[candidate.row]);
+    return is_null(passes) || !std::get<bool>(passes);
+  });
+}
+
 }  // namespace
 
 std::vector<Field> fields_after_grouping(const Query& query, const Relation& table) {
-  if (query.group_by.empty()) return table.fields;
+  if (!query.has_groups()) return table.fields;
   std::vector<Field> fields;
   for (const std::size_t column : query.group_by) fields.push_back(table.fields[column]);
   for (const Aggregation& aggregate : query.aggregates) {
@@ -259,15 +268,11 @@ Answer answer(const Query& query, const Relation& table) {
   evaluate_everywhere(query.where, table);
   for (const Aggregation& aggregate : query.aggregates) evaluate_everywhere(aggregate.argument, table);
   Candidates rows = all_rows(table);
-  if (query.where) {
-    std::erase_if(rows, [&](const Candidate& candidate) {
-      const Cell passes = evaluate(*query.where, table.rows[candidate.row]);
-      return is_null(passes) || !std::get<bool>(passes);
-    });
-  }
-  const bool groups = !query.group_by.empty();
+  if (query.where) keep_passing(*query.where, table, rows);
+  const bool groups = query.has_groups();
   const Relation relation = groups ? grouped(query, table, rows) : table;
   if (groups) rows = all_rows(relation);
+  if (query.having) keep_passing(*query.having, relation, rows);
   for (const Ranking& term : query.rank_by) evaluate_everywhere(term.expression, relation);
   for (const Output& output : query.select) evaluate_everywhere(output.expression, relation);
   Answer result;

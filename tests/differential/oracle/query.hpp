@@ -101,8 +101,9 @@ struct Query {
 
   std::string name = {};
   ExpressionPtr where = {};
-  std::vector<std::size_t> group_by = {};  ///< columns of the input
-  std::vector<Aggregation> aggregates = {};
+  std::vector<std::size_t> group_by = {};      ///< columns of the input
+  std::vector<Aggregation> aggregates = {};    ///< without `group_by`: of all rows
+  ExpressionPtr having = {};                   ///< over what was grouped
   std::vector<std::size_t> partition_by = {};  ///< columns of what was grouped
   std::optional<Preference> prefer = {};
   std::optional<Spelling> spelling = {};  ///< empty: that of `prefer`
@@ -119,6 +120,8 @@ struct Query {
   std::string nulls = "worst";
   std::vector<Output> select = {};  ///< empty: `row` and all columns
   Path path = {};
+
+  bool has_groups() const { return !group_by.empty() || !aggregates.empty(); }
 };
 
 }  // namespace skyrank::differential

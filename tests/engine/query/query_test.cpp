@@ -117,9 +117,9 @@ TEST(Query, ContradictionsAreRefused) {
     std::string message;
   };
   const std::vector<Case> cases = {
-      {Query::from("t"), "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'"},
+      {Query::from("t"), "the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'"},
       {Query::from("t").where("a > 1").limit(3),
-       "the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'"},
+       "the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'"},
       {cheap_and_good().levels(0), "'levels' must be at least 1, not 0"},
       {cheap_and_good().levels(-1), "'levels' must be at least 1, not -1"},
       {cheap_and_good().at_least(-1), "'at_least' must not be negative, but is -1"},
@@ -135,7 +135,9 @@ TEST(Query, ContradictionsAreRefused) {
       {cheap_and_good().limit(-1), "'limit' must not be negative, but is -1"},
       {cheap_and_good().offset(-2), "'offset' must not be negative, but is -2"},
       {cheap_and_good().offset(1).limit(kMax), "'offset' and 'limit' together exceed 9223372036854775807"},
-      {cheap_and_good().aggregate({count("n")}), "'aggregate' needs 'group_by'"},
+      {cheap_and_good().having("price > 3"), "'having' needs 'group_by' or 'aggregate'; 'where' is for rows"},
+      {cheap_and_good().aggregate({count("n")}).partition_by({"n"}),
+       "'partition_by' has nothing to divide: 'aggregate' without 'group_by' gives one row"},
       {Query::from("t").group_by({"a", "`a`"}), "'group_by' names 'a' twice"},
       {Query::from("t").group_by({"a"}).aggregate({count("a")}),
        "the aggregate 'a' has the name of a column of 'group_by', which the answer has too; name it otherwise, such as "
@@ -157,7 +159,8 @@ TEST(Query, ContradictionsAreRefused) {
 TEST(Query, ErrorsOfAQueryWithAPlaceNameIt) {
   Query query = Query::from("t");
   query::set_location(query, {"hotels.yaml", 7, 5});
-  EXPECT_EQ(refusal(query), "hotels.yaml:7:5: the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'");
+  EXPECT_EQ(refusal(query),
+            "hotels.yaml:7:5: the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'");
 }
 
 TEST(Preference, SixtyFourDimensionsAreTheMost) {

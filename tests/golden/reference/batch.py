@@ -71,11 +71,14 @@ def run_query(query, names, table):
     if "where" in query:
         condition = compile_expression(query["where"])
         rows = [(i, row) for i, row in rows if condition(row) is True]
-    if "group_by" in query:
-        keys = named_keys(query["group_by"])
+    if "group_by" in query or "aggregate" in query:
+        keys = named_keys(query.get("group_by", []))
         names, rows = group(rows, keys, query.get("aggregate", {}))
         # An expression means its column in what follows; the column's name in backquotes is that.
         query = with_key_names(query, {text: name for name, text in keys.items() if not text.isidentifier()})
+    if "having" in query:
+        condition = compile_expression(query["having"])
+        rows = [(i, row) for i, row in rows if condition(row) is True]
     preference = read_preference(query["prefer"]) if "prefer" in query else None
     if "weights" in query:
         preference = by_weights(as_list(query["weights"]), preference)
@@ -140,10 +143,12 @@ def group(rows, keys, aggregates):
         values = {c: value(row) for c, value in values_of.items()}
         key = tuple(map(identity, values.values()))
         groups.setdefault(key, (row_id, values, []))[2].append(row)
+    if not keys and not groups:
+        groups[()] = (-1, {}, [])
     result = []
     for row_id, values, members in groups.values():
         for name, text in aggregates.items():
-            function, argument = text.rstrip(")").split("(", 1)
+            function, argument = text.rstrip()[:-1].split("(", 1)
             values[name] = aggregate(function.strip(), argument.strip(), members)
         result.append((row_id, values))
     return list(keys) + list(aggregates), result

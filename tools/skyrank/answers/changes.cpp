@@ -36,7 +36,7 @@ std::map<RowId, std::string> rows_of(const Result& answer, const std::vector<Row
 /// Returns true if a row that stays in the answer of rows that only come and go may have other values: of groups,
 /// levels and functions of other rows.
 bool may_change_values(const Query& query) {
-  if (!query.group_by().empty() || query.levels() || query.at_least() || query.skyband()) return true;
+  if (query.has_groups() || query.levels() || query.at_least() || query.skyband()) return true;
   return std::ranges::any_of(query.select(), [](const SelectItem& item) {
     const std::string text = item.expression.text();
     return text.find('(') != std::string::npos || text == "level";

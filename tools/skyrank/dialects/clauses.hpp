@@ -17,6 +17,7 @@ void print_clauses(const Query& query, const Dialect& dialect, const Add& add) {
   clause(query.where().has_value(), "where", [&] { return dialect.expression(*query.where()); });
   clause(!query.group_by().empty(), "group_by", [&] { return dialect.keys(query.group_by()); });
   clause(!query.aggregate().empty(), "aggregate", [&] { return dialect.aggregates(query.aggregate()); });
+  clause(query.having().has_value(), "having", [&] { return dialect.expression(*query.having()); });
   clause(!query.partition_by().empty(), "partition_by", [&] { return dialect.keys(query.partition_by()); });
   clause(query.prefer().has_value(), "prefer", [&] { return dialect.preferences(*query.prefer()); });
   clause(query.levels().has_value(), "levels", [&] { return std::to_string(*query.levels()); });

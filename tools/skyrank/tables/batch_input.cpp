@@ -424,7 +424,7 @@ std::vector<int> InputTables::columns_shared(const std::string& table, const Tab
   for (const Query* of_table : queries_of(table)) {
     Query query = *of_table;
     // Columns that only such an answer shows are read for its rows.
-    const bool has_few_rows = query.group_by().empty() && (query.prefer() || query.limit());
+    const bool has_few_rows = !query.has_groups() && (query.prefer() || query.limit());
     if (has_few_rows) query.select({SelectItem{"row", Expression::literal(std::int64_t{0})}});
     try {
       for (const std::string& name : Engine::columns_read(query, names)) shared.insert(places.at(name));

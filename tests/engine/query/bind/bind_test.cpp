@@ -252,8 +252,14 @@ TEST(Bind, ErrorsSayWhatWouldBeRight) {
        "expression:1:1: 'sum' needs a number, and its argument is opened (date)"},
       {Query::from("h").group_by({"name"}).aggregate({avg("s", "pool")}),
        "expression:1:1: 'avg' needs a number, and its argument is pool (bool)"},
-      {Query::from("h").group_by({"stars"}).aggregate({max("m", "name")}),
-       "expression:1:1: 'max' does not take strings, and its argument is name (string)"},
+      {Query::from("h").aggregate({count("n")}).rank_by({low("price")}),
+       "expression:1:1: the column 'price' does not outlive 'aggregate': after it there are n; name it in 'group_by' "
+       "for "
+       "a row of each of its values"},
+      {Query::from("h").group_by({"name"}).having("price > 3"),
+       "expression:1:1: the column 'price' does not outlive 'group_by': after it there are name"},
+      {Query::from("h").group_by({"name"}).aggregate({count("n")}).having("n + 1"),
+       "expression:1:1: 'where' needs a condition, not n + 1 (int64)"},
   };
   for (const Case& c : cases) EXPECT_EQ(error_of(c.query), c.message);
 }

@@ -103,6 +103,7 @@ void add_groups(Query& query) {
     aggregates.push_back(std::move(one));
   }
   query.aggregate(std::move(aggregates));
+  if (*rc::gen::inRange(0, 3) == 0) query.having(Expression("uid > 3 or uid is null"));
 }
 
 void add_selection(Query& query) {

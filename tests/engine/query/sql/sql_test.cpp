@@ -155,6 +155,41 @@ std::vector<Statement> aggregates() {
            .aggregate({count("n", "a"), min("min(b)", "b")})
            .prefer({high("n"), low(Expression::column("min(b)"))})
            .select(columns({"uid", "n"}))},
+      {"SELECT COUNT(*), MAX(a) AS m FROM t",
+       from("t").aggregate({count("count(*)"), max("m", "a")}).select(columns({"count(*)", "m"}))},
+      {"SELECT SUM(a) / COUNT(*) AS m, COUNT(*) AS n FROM t WHERE b > 1",
+       from("t")
+           .where("b > 1")
+           .aggregate({sum("sum(a)", "a"), count("count(*)"), count("n")})
+           .select({{"m", "`sum(a)` / `count(*)`"}, {"n", "n"}})},
+      {"SELECT uid,  ROUND( AVG(a)\n / 2 ) FROM t GROUP BY uid",
+       groups()
+           .aggregate({avg("avg(a)", "a")})
+           .select({{"uid", "uid"}, {"ROUND( AVG(a) / 2 )", "round(`avg(a)` / 2)"}})},
+      {"SELECT COUNT(*) + 1 AS m, COUNT(*) FROM t",
+       from("t").aggregate({count("count(*)")}).select({{"m", "`count(*)` + 1"}, {"count(*)", "`count(*)`"}})},
+      {"SELECT uid FROM t GROUP BY uid HAVING COUNT(*) > 3 AND NOT MAX(a) IS NULL ORDER BY -SUM(b), max(sum(b), uid)",
+       groups()
+           .aggregate({count("count(*)"), max("max(a)", "a"), sum("sum(b)", "b")})
+           .having("`count(*)` > 3 and not `max(a)` is null")
+           .rank_by({low("-`sum(b)`"), low("max(`sum(b)`, uid)")})
+           .select({"uid"})},
+      {"SELECT uid, SUM(a) / 2 AS half FROM t GROUP BY uid HAVING half > 3 ORDER BY half",
+       groups()
+           .aggregate({sum("sum(a)", "a")})
+           .having("`sum(a)` / 2 > 3")
+           .rank_by({low("`sum(a)` / 2")})
+           .select({{"uid", "uid"}, {"half", "`sum(a)` / 2"}})},
+      {"SELECT uid FROM t GROUP BY uid HAVING uid IN (1, 2) PREFERRING HIGH COUNT(*) PLUS LOW SUM(a) - COUNT(*)",
+       groups()
+           .aggregate({count("count(*)"), sum("sum(a)", "a")})
+           .having("uid in [1, 2]")
+           .prefer({high("`count(*)`"), low("`sum(a)` - `count(*)`")})
+           .select({"uid"})},
+      {"SELECT MAX(a, SUM(b)) AS m FROM t GROUP BY a",
+       from("t").group_by({"a"}).aggregate({sum("sum(b)", "b")}).select({{"m", "max(a, `sum(b)`)"}})},
+      {"SELECT * FROM t GROUP BY uid AGGREGATE COUNT(*) AS n HAVING n > 1",
+       groups().aggregate({count("n")}).having("n > 1")},
       {"SELECT * FROM t GROUP BY uid AGGREGATE COUNT(*) AS n, MIN(a)",
        groups().aggregate({count("n"), min("min(a)", "a")})},
   };

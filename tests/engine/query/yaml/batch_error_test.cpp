@@ -188,7 +188,8 @@ TEST(BatchErrors, OfQueries) {
       {
           {"from: t", "4:5: a query needs the key 'name'"},
           {"name: q", "4:5: a query needs the key 'from'"},
-          {"name: q\n    from: t", "4:5: the query asks for nothing: it needs 'prefer', 'rank_by' or 'group_by'"},
+          {"name: q\n    from: t",
+           "4:5: the query asks for nothing: it needs 'prefer', 'rank_by', 'group_by' or 'aggregate'"},
           {"name: a/b",
            "4:11: the query name 'a/b' is no plain file name: use letters, digits, '-', '_' and '.', and "
            "no '.' in front"},
@@ -329,7 +330,9 @@ TEST(BatchErrors, OfQueries) {
            "4:5: the aggregate 'a' has the name of a column of 'group_by', which the answer has too; name it "
            "otherwise, such as 'total_a'"},
           {"group_by: [a]\n    aggregate: [count()]", "7:16: 'aggregate' needs a map (key: value), found a list"},
-          {"partition_by: [a]\n    aggregate: {n: count()}\n    prefer: {low: a}", "4:5: 'aggregate' needs 'group_by'"},
+          {"partition_by: [a]\n    aggregate: {n: count()}\n    prefer: {low: a}",
+           "4:5: 'partition_by' has nothing to divide: 'aggregate' without 'group_by' gives one row"},
+          {"having: a > 1\n    prefer: {low: a}", "4:5: 'having' needs 'group_by' or 'aggregate'; 'where' is for rows"},
           {"select: name", "6:13: 'select' needs a list such as [name, price, {twice: 2 * price}], found 'name'"},
           {"select: [a, b, a]", "6:20: 'select' names 'a' twice; give one of them another name: {other: a}"},
           {"select: [max(a, b)]",

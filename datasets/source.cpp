@@ -15,7 +15,10 @@ struct NamedFiles {
   std::optional<Format> format;
 };
 
-NamedFiles files_of(const TableSpec& spec, const std::filesystem::path& base) {
+NamedFiles files_of(const TableSpec& spec, const std::filesystem::path& base, const std::stop_token& stop) {
+  const exec::EitherStop either(stop, exec::current_stop());
+  const std::stop_token token = either.token();
+  const exec::StopScope heard(token);
   NamesWithFormat split = split_formats(spec.files, base, spec.location);
   if (!spec.format.empty()) {
     const Format format = parse_input_format(spec.format, spec.location);
@@ -77,7 +80,7 @@ Table load(const TableSpec& spec, const std::filesystem::path& base, const LoadO
   stoppable.stop = either.token();
   if (spec.generator)
     return select(generate(*spec.generator, options.threads, spec.location, stoppable.stop), options.columns);
-  const NamedFiles files = files_of(spec, base);
+  const NamedFiles files = files_of(spec, base, options.stop);
   return read(files.paths, read_options(spec, files, base, stoppable));
 }
 
@@ -98,13 +101,13 @@ std::shared_ptr<const Source> open_or_load(const TableSpec& spec, const std::fil
 std::shared_ptr<const Source> open_source(const TableSpec& spec, const std::filesystem::path& base,
                                           const LoadOptions& options) {
   if (spec.generator) return nullptr;
-  const NamedFiles files = files_of(spec, base);
+  const NamedFiles files = files_of(spec, base, options.stop);
   return open_source(files.paths, read_options(spec, files, base, options));
 }
 
 ColumnNames column_names(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options) {
   if (!spec.generator) {
-    const NamedFiles files = files_of(spec, base);
+    const NamedFiles files = files_of(spec, base, options.stop);
     return column_names(files.paths, read_options(spec, files, base, options));
   }
   ColumnNames names;
@@ -115,7 +118,7 @@ ColumnNames column_names(const TableSpec& spec, const std::filesystem::path& bas
 
 Table load_schema(const TableSpec& spec, const std::filesystem::path& base, const LoadOptions& options) {
   if (spec.generator) return select(generated_schema(spec), options.columns);
-  const NamedFiles files = files_of(spec, base);
+  const NamedFiles files = files_of(spec, base, options.stop);
   return read_schema(files.paths, read_options(spec, files, base, options));
 }
 

@@ -195,7 +195,7 @@ class DataFile::RemoteReader final : public RandomAccess {
  private:
   arrow::Result<std::shared_ptr<arrow::Buffer>> range(std::int64_t position, std::int64_t size) override {
     if (exec::is_stopped(stop_)) return arrow::Status::Cancelled("reading");
-    return file_->read(position, size);
+    return file_->read(position, size, stop_);
   }
   arrow::Status copy_range(std::int64_t position, std::int64_t size, void* out) override {
     ARROW_ASSIGN_OR_RAISE(const auto bytes, range(position, size));
@@ -231,7 +231,7 @@ std::string PipeCache::version_of(const DataFile& file) { return file.version();
 DataFile::DataFile(const std::filesystem::path& path, PipeCache& pipes, std::stop_token stop)
     : path_(path), name_(path.string()), stop_(std::move(stop)) {
   if (datasets::is_remote(name_)) {
-    remote_ = std::make_shared<RemoteFile>(name_);
+    remote_ = std::make_shared<RemoteFile>(name_, stop_);
     return;
   }
   struct stat status {};
@@ -312,7 +312,7 @@ std::string DataFile::version() const {
 }
 
 void DataFile::check_unchanged() const {
-  if (remote_ != nullptr && !remote_->is_unchanged()) refuse_changed(name_);
+  if (remote_ != nullptr && !remote_->is_unchanged(stop_)) refuse_changed(name_);
   if (piped_ != nullptr || descriptor_ == nullptr) return;
   struct stat status {};
   if (::fstat(descriptor_->get(), &status) != 0) refuse(name_, errno);

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "datasets/input/input.hpp"
+#include "datasets/input/remote_call.hpp"
 #include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
@@ -116,31 +117,55 @@ std::vector<RemoteName> matches(const RemotePath& place, const std::string& uri,
 
 }  // namespace
 
-RemoteFile::RemoteFile(const std::string& uri) : uri_(uri) {
-  RemotePath place = place_of(uri, {});
-  files_ = std::move(place.files);
-  path_ = std::move(place.path);
-  const FileInfo info = required(files_->GetFileInfo(path_), uri, {});
-  if (info.type() == FileType::NotFound) throw DataError("there is no file '" + uri + "'");
-  if (info.type() == FileType::Directory) throw DataError(uri + ": is a folder; name a file in it, or use a glob");
-  file_ = required(files_->OpenInputFile(path_), uri, {});
-  size_ = required(file_->GetSize(), uri, {});
-  modified_ns_ = info.mtime().time_since_epoch().count();
+/// Result of opening a file.
+struct RemoteFile::Opened {
+  RemotePath place;
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  std::int64_t size = 0;
+  std::int64_t modified_ns = 0;
+
+  explicit Opened(const std::string& uri) : place(place_of(uri, {})) {
+    const FileInfo info = required(place.files->GetFileInfo(place.path), uri, {});
+    if (info.type() == FileType::NotFound) throw DataError("there is no file '" + uri + "'");
+    if (info.type() == FileType::Directory) throw DataError(uri + ": is a folder; name a file in it, or use a glob");
+    file = required(place.files->OpenInputFile(place.path), uri, {});
+    size = required(file->GetSize(), uri, {});
+    modified_ns = info.mtime().time_since_epoch().count();
+  }
+};
+
+RemoteFile::RemoteFile(const std::string& uri, const std::stop_token& stop) : uri_(uri) {
+  Opened opened = remote_call(uri, stop, [uri] { return Opened(uri); });
+  files_ = std::move(opened.place.files);
+  path_ = std::move(opened.place.path);
+  file_ = std::move(opened.file);
+  size_ = opened.size;
+  modified_ns_ = opened.modified_ns;
 }
 
-arrow::Result<std::shared_ptr<arrow::Buffer>> RemoteFile::read(std::int64_t position, std::int64_t size) const {
-  ARROW_ASSIGN_OR_RAISE(auto bytes, file_->ReadAt(position, size));
+arrow::Result<std::shared_ptr<arrow::Buffer>> RemoteFile::read(std::int64_t position, std::int64_t size,
+                                                               const std::stop_token& stop) const {
+  std::shared_ptr<arrow::Buffer> bytes;
+  try {
+    const auto read = [file = file_, position, size] { return file->ReadAt(position, size); };
+    ARROW_ASSIGN_OR_RAISE(bytes, remote_call(uri_, stop, read));
+  } catch (const CancelledError&) {
+    return arrow::Status::Cancelled("reading");
+  }
   if (bytes->size() == size) return bytes;
   return arrow::Status::IOError("it became shorter");
 }
 
-bool RemoteFile::is_unchanged() const {
-  const FileInfo info = required(files_->GetFileInfo(path_), uri_, {});
+bool RemoteFile::is_unchanged(const std::stop_token& stop) const {
+  const auto look = [files = files_, path = path_] { return files->GetFileInfo(path); };
+  const FileInfo info = required(remote_call(uri_, stop, look), uri_, {});
   return info.type() == FileType::File && info.size() == size_ &&
          info.mtime().time_since_epoch().count() == modified_ns_;
 }
 
-std::vector<RemoteName> expand_remote(const std::string& uri, const Location& where) {
+namespace {
+
+std::vector<RemoteName> names_of(const std::string& uri, const Location& where) {
   const RemotePath place = place_of(uri, where);
   if (without_query(uri).find('*') != std::string_view::npos) return matches(place, uri, where);
   const FileInfo info = required(place.files->GetFileInfo(place.path), uri, where);
@@ -154,6 +179,12 @@ std::vector<RemoteName> expand_remote(const std::string& uri, const Location& wh
     names.push_back({std::string(named) + slash + encode_percent(path) + uri.substr(named.size()), true});
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<RemoteName> expand_remote(const std::string& uri, const Location& where) {
+  return remote_call(uri, {}, [uri, where] { return names_of(uri, where); });
 }
 
 }  // namespace skyrank::datasets

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,19 @@ namespace skyrank::datasets {
 class RemoteFile {
  public:
   /// DataError where there is no such file or Arrow has no such file system, ResourceError where it cannot be reached.
-  explicit RemoteFile(const std::string& uri);
+  /// CancelledError soon after a stop is requested, also while the other machine does not answer.
+  RemoteFile(const std::string& uri, const std::stop_token& stop);
 
   std::int64_t size() const { return size_; }
   /// Reads [position, position + size), all of it in the file.
-  arrow::Result<std::shared_ptr<arrow::Buffer>> read(std::int64_t position, std::int64_t size) const;
+  arrow::Result<std::shared_ptr<arrow::Buffer>> read(std::int64_t position, std::int64_t size,
+                                                     const std::stop_token& stop) const;
   /// Returns true if the file has the size and the time of its last change that it had when it was opened.
-  bool is_unchanged() const;
+  bool is_unchanged(const std::stop_token& stop) const;
 
  private:
+  struct Opened;
+
   std::string uri_;
   std::shared_ptr<arrow::fs::FileSystem> files_;
   std::string path_;  // within the file system
@@ -46,7 +51,8 @@ struct RemoteName {
 };
 
 /// Returns the files that a URI names, sorted bytewise: one file; all that match a `*`; or all below a folder, but
-/// those whose names begin with '.' or '_'. DataError at `where` where there is none, and as RemoteFile.
+/// those whose names begin with '.' or '_'. DataError at `where` where there is none, and as RemoteFile; a stop is that
+/// of this thread's query.
 std::vector<RemoteName> expand_remote(const std::string& uri, const Location& where);
 
 }  // namespace skyrank::datasets

@@ -3,8 +3,15 @@
 #include <arrow/filesystem/localfs.h>
 #include <arrow/util/config.h>
 #include <arrow/util/uri.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
 
 #include "datasets/input/data_file.hpp"
 #include "datasets/source.hpp"
@@ -98,6 +105,56 @@ TEST(Remote, AFileSystemThatArrowLacksIsAnError) {
               AllOf(StartsWith("'nowhere://host/t.csv' cannot be opened: "),
                     HasSubstr("what another program fetches can come through a pipe, with '-'")));
 }
+
+#ifdef ARROW_S3
+/// Accepts connections, and never answers.
+class SilentServer {
+ public:
+  SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(socket_, any, size) != 0 || ::listen(socket_, 16) != 0 || ::getsockname(socket_, any, &size) != 0) {
+      throw std::runtime_error("no socket");
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentServer() { ::close(socket_); }
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+
+  std::string uri(const std::string& path) const {
+    return "s3://key:secret@" + path + "?scheme=http&region=here&endpoint_override=127.0.0.1%3A" +
+           std::to_string(port_);
+  }
+
+ private:
+  int socket_;
+  int port_ = 0;
+};
+
+TEST(SilentFiles, AStopEndsTheWaitForThem) {
+  using std::chrono::steady_clock;
+  const SilentServer server;
+  for (const char* name : {"bucket/t.csv", "bucket/*.parquet", "bucket/folder/"}) {
+    TableSpec table;
+    table.name = "t";
+    table.files = {server.uri(name)};
+    std::stop_source stop;
+    const std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      stop.request_stop();
+    });
+    const auto start = steady_clock::now();
+    LoadOptions options;
+    options.stop = stop.get_token();
+    EXPECT_THROW(load(table, {}, options), CancelledError);
+    EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace skyrank::datasets

@@ -21,7 +21,7 @@ EFFORTS = {"quick": (1, 3, 3), "gpu": (1, 5, 3), "machine": (1, 5, 20), "paper":
 KEY = ("op", "type", "dist", "n", "d", "k", "threads", "parameters", "algorithm")
 TRANSACTION = 32  # bytes of a memory transaction of a GPU
 # Data of the applications, which applications/tables.py makes, and which of their values are the best.
-APPLICATIONS = {"neighbours": "low", "degrees": "high", "scores": "high"}
+APPLICATIONS = {"neighbours": "low", "degrees": "high", "scores": "high", "radio": "high"}
 LEFT_OUT = re.compile(r"  (\S+) left out: (.*)")
 TITLE = re.compile(r"(skyline|top-k)  \S+  n .*thread")
 

@@ -623,30 +623,37 @@ class CommandLine(Folder):
         if not PROGRAM or not pathlib.Path(PROGRAM).exists():
             self.skipTest("there is no built program")
         out, grids, measured = (str(self.folder / name) for name in ("out", "grids", "measured"))
-        chosen = ("--figure", "randomized/12", "--out", out, "--skyrank", PROGRAM)
-        early = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
+        chosen = ("--figure", "randomized/14", "--out", out, "--skyrank", PROGRAM)
+        early = self.run_experiments("--figure", "randomized/14", "--out", out, "--take", measured)
         self.assertEqual(early.returncode, 2)
         self.assertIn("--grids with the same --out comes first", early.stderr)
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", grids)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 grids with 60 measurements", done.stdout)
+        self.assertIn("1 grids with 5 measurements", done.stdout)
         script = [str(EXPERIMENTS / "measure.sh"), PROGRAM, grids, measured]
         done = subprocess.run([*script, "500"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         again = subprocess.run(script, capture_output=True, text=True)
         self.assertEqual((again.returncode, again.stdout), (0, ""))
         late = subprocess.run([*script[:3], str(self.folder / "late"), "0"], capture_output=True, text=True)
-        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-12\n"))
+        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-14\n"))
         try:
             import matplotlib  # noqa: F401
         except ImportError:
             self.skipTest("there is no matplotlib")
-        done = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
+        done = self.run_experiments("--figure", "randomized/14", "--out", out, "--take", measured)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("60 measurements taken", done.stdout)
-        self.assertTrue((self.folder / "out/randomized-12.svg").exists())
+        self.assertIn("5 measurements taken", done.stdout)
+        self.assertTrue((self.folder / "out/randomized-14.svg").exists())
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", str(self.folder / "rest"))
         self.assertIn("0 grids with 0 measurements", done.stdout)
+        # What is kept of a run can be drawn without it.
+        kept, other = str(self.folder / "kept"), self.folder / "other"
+        done = self.run_experiments("--figure", "randomized/14", "--out", out, "--keep", kept)
+        self.assertIn("randomized: 5 measurements kept", done.stdout, done.stderr)
+        done = self.run_experiments("--figure", "randomized/14", "--out", str(other), "--take", kept)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((other / "claims.md").read_text(), (self.folder / "out/claims.md").read_text())
 
 
 class Tweets(unittest.TestCase):

@@ -249,6 +249,9 @@ TEST_F(DeviceGroups, OnlyTheBestComeHome) {
   expect_few(Query(all).rank_by({high("s"), low("g")}).limit(3), true);
   expect_few(Query(all).rank_by({high("s")}).limit(3).offset(4), true);
   expect_few(Query(all).rank_by({high("s")}).limit(kMany), false);
+  ForcedPath heap;
+  heap.algorithms = {"heap"};
+  expect_few(Query(all).rank_by({high("s")}).limit(3).using_path(heap), false);
   expect_few(Query(all).rank_by({high("s")}), false);
   expect_few(Query(all).rank_by({high("mean")}).limit(3), false);
   expect_few(Query(all).rank_by({high("g")}).limit(3), false);

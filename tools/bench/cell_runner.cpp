@@ -64,7 +64,8 @@ void CellRunner::prepare(const Cell& cell) {
   if (data_cell_ && same_data(*data_cell_, cell)) return;
   options_.status((cell.file.empty() ? "generating " : "reading ") + cell.distribution);
   data_cell_.reset();
-  data_ = {};  // before the new data take memory
+  kept_ = {};  // both before the new data take memory
+  data_ = {};
   data_ = make_data(cell, options_.read_columns);
   data_cell_ = cell;
 }
@@ -124,7 +125,7 @@ template <class Algorithm>
 void CellRunner::run(CellResult& result) {
   const std::vector<const Algorithm*> algorithms = contenders<Algorithm>(result.cell, result.skipped);
   const auto problem = problem_of<Algorithm>(result.cell, data_);
-  for (std::string& name : measure(problem, algorithms, options_, result)) {
+  for (std::string& name : measure(problem, algorithms, options_, result, kept_)) {
     overruns_.push_back({std::move(name), result.cell});
   }
 }

@@ -41,6 +41,7 @@ class CellRunner {
   MeasureOptions options_;
   std::optional<Cell> data_cell_;
   Data data_;
+  KeptData kept_;
   std::vector<Overrun> overruns_;
 };
 

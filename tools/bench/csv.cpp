@@ -45,7 +45,7 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       op_name(cell),
       cell.file.empty() ? std::string(to_string(cell.type)) : "of the file",
       "row id",
-      cell.distribution,
+      cell.distribution + (cell.high && cell.file.empty() ? " high" : ""),
       std::to_string(cell.n),
       std::to_string(cell.d),
       cell.op == Op::topk ? std::to_string(cell.k) : "",
@@ -53,6 +53,8 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
       to_string(cell.parameters),
       milliseconds(it.times.median_ms),
       milliseconds(it.times.min_ms),
+      milliseconds(it.times.max_ms),
+      std::to_string(it.runs),
       it.floor ? milliseconds(it.floor->median_ms) : "",
       it.floor ? fmt::format("{:.3f}", it.times.median_ms / it.floor->median_ms) : "",
       it.h2d_ms == 0 ? "0" : milliseconds(it.h2d_ms),
@@ -78,7 +80,8 @@ std::string line(const Measurement& it, const CellResult& result, const RunInfo&
 }  // namespace
 
 std::string csv_header() {
-  return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,h2d_"
+  return "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,max_ms,runs,floor_ms,x_"
+         "floor,h2d_"
          "ms,d2h_ms,predicted_ms,bytes_read,bytes_written,dominance_tests,mask_tests,cell_tests,work,candidates,"
          "extra_bytes,stages,result_size,correct,commit,machine\n";
 }

@@ -21,4 +21,23 @@ std::vector<std::string> judge(const kernels::SkylineProblem& problem, std::span
 /// TieRule::any different answers may be right.
 std::vector<std::string> judge(const kernels::TopKProblem& problem, std::span<const Answer> answers);
 
+/// The rows of a right answer to a top-k problem under TieRule::first or any, kept for problems of the same keys that
+/// ask for fewer of them.
+struct KeptReference {
+  Answer rows;
+  bool sorted = false;  ///< in the order of the answer, so that its first rows are the answer for a lesser k
+};
+
+/// The same with a reference that is kept between calls.
+std::vector<std::string> judge(const kernels::TopKProblem& problem, std::span<const Answer> answers,
+                               KeptReference& kept);
+
+/// Returns an answer without its order: a bit for each of n rows in words of 64, then the number of its rows and how
+/// many of them are no rows of the problem. So answers of the same rows are equal.
+Answer as_set(const Answer& answer, std::size_t n);
+
+/// Judges answers without order, as `as_set` returns them. Not under TieRule::all or last.
+std::vector<std::string> judge_sets(const kernels::TopKProblem& problem, std::span<const Answer> sets,
+                                    KeptReference& kept);
+
 }  // namespace skyrank::bench

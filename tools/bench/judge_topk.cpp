@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -130,8 +132,9 @@ Answer filtered(const RowSet& rows, const Passes& passes) {
   return found;
 }
 
-/// Column by column: rows below the k-th key are in, rows above are out, and the next column decides among the rest.
-Answer reference(const TopKProblem& problem) {
+/// The best rows, in the order of an answer if `sorted`. Column by column: rows below the k-th key are in, rows above
+/// are out, and the next column decides among the rest.
+Answer reference(const TopKProblem& problem, bool sorted) {
   const std::size_t k = std::min(problem.k, problem.n);
   if (k == 0) return {};
   Answer chosen;
@@ -147,6 +150,7 @@ Answer reference(const TopKProblem& problem) {
   const std::size_t wanted = problem.ties == TieRule::all ? rest.size() : k - chosen.size();
   const std::size_t first = problem.ties == TieRule::last ? rest.size() - wanted : 0;
   for (std::size_t i = first; i < first + wanted; ++i) chosen.push_back(rest[i]);
+  if (!sorted) return chosen;
   tbb::parallel_sort(chosen.begin(), chosen.end(), [&](RowId a, RowId b) {
     const std::weak_ordering order = compare(problem, a, b);
     return order != 0 ? order < 0 : a < b;
@@ -154,8 +158,21 @@ Answer reference(const TopKProblem& problem) {
   return chosen;
 }
 
-std::string fault_of(const TopKProblem& problem, const Answer& answer, const Answer& expected) {
-  if (answer == expected) return {};
+/// Longer references are made for each problem rather than sorted to be kept.
+constexpr std::size_t kMaxKept = std::size_t{1} << 24;
+
+/// Has `kept` hold a reference that begins with the problem's answer, or has its rows, and returns the part.
+std::span<const RowId> reference_in(KeptReference& kept, const TopKProblem& problem, bool needs_order) {
+  const std::size_t k = std::min(problem.k, problem.n);
+  const bool sorted = needs_order || k <= kMaxKept;
+  const bool by_first = problem.ties == TieRule::first || problem.ties == TieRule::any;
+  if (by_first && kept.sorted && k <= kept.rows.size()) return std::span(kept.rows).first(k);
+  kept = {.rows = reference(problem, sorted), .sorted = sorted && by_first};
+  return kept.rows;
+}
+
+std::string fault_of(const TopKProblem& problem, const Answer& answer, std::span<const RowId> expected) {
+  if (std::ranges::equal(answer, expected)) return {};
   if (answer.size() != expected.size()) {
     return fmt::format("{} rows instead of {}", answer.size(), expected.size());
   }
@@ -176,9 +193,53 @@ std::string fault_of(const TopKProblem& problem, const Answer& answer, const Ans
 }  // namespace
 
 std::vector<std::string> judge(const TopKProblem& problem, std::span<const Answer> answers) {
-  const Answer expected = reference(problem);
+  KeptReference kept;
+  return judge(problem, answers, kept);
+}
+
+std::vector<std::string> judge(const TopKProblem& problem, std::span<const Answer> answers, KeptReference& kept) {
+  const std::span<const RowId> expected = reference_in(kept, problem, true);
   std::vector<std::string> faults;
   for (const Answer& answer : answers) faults.push_back(fault_of(problem, answer, expected));
+  return faults;
+}
+
+Answer as_set(const Answer& answer, std::size_t n) {
+  const std::size_t words = (n + 63) / 64;
+  Answer set(words + 2);
+  tbb::enumerable_thread_specific<RowId> outside(0);
+  for_each_block(answer.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto row = static_cast<std::size_t>(answer[i]);
+      if (answer[i] < 0 || row >= n) {
+        ++outside.local();
+        continue;
+      }
+      const auto bit = static_cast<RowId>(std::uint64_t{1} << (row % 64));
+      std::atomic_ref(set[row / 64]).fetch_or(bit, std::memory_order_relaxed);
+    }
+  });
+  set[words] = static_cast<RowId>(answer.size());
+  set[words + 1] = outside.combine(std::plus{});
+  return set;
+}
+
+std::vector<std::string> judge_sets(const TopKProblem& problem, std::span<const Answer> sets, KeptReference& kept) {
+  const std::span<const RowId> rows = reference_in(kept, problem, false);
+  const Answer expected = as_set({rows.begin(), rows.end()}, problem.n);
+  std::vector<std::string> faults;
+  for (const Answer& set : sets) {
+    if (set == expected) {
+      faults.emplace_back();
+      continue;
+    }
+    std::size_t missing = 0;
+    for (std::size_t word = 0; word + 2 < set.size(); ++word) {
+      missing += static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(expected[word] & ~set[word])));
+    }
+    faults.push_back(
+        fmt::format("{} rows instead of {}, of which {} are missing", set[set.size() - 2], rows.size(), missing));
+  }
   return faults;
 }
 

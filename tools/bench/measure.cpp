@@ -59,6 +59,7 @@ struct Contender {
   const Algorithm* algorithm = nullptr;
   std::vector<double> samples;
   std::vector<std::size_t> answers;  ///< the answers of its runs, by their place in Answers
+  std::size_t result_size = 0;
   kernels::Work work;
   std::uint64_t cell_tests = 0;
   std::vector<kernels::StageWork> stages;
@@ -83,6 +84,13 @@ class Answers {
   std::vector<Answer> answers_;
 };
 
+/// Returns true if the algorithms of a cell leave their answers unordered.
+bool is_unordered(const Cell& cell) {
+  const auto ordered = cell.parameters.find("ordered");
+  const bool may_be = cell.ties == kernels::TieRule::first || cell.ties == kernels::TieRule::any;
+  return cell.op == Op::topk && may_be && ordered != cell.parameters.end() && ordered->second == 0;
+}
+
 /// Runs the algorithms of one cell, inside its arena.
 template <class Algorithm>
 class Rounds {
@@ -91,11 +99,14 @@ class Rounds {
   using Contenders = std::vector<Contender<Algorithm>>;
 
   Rounds(const Problem& problem, const Cell& cell, const MeasureOptions& options,
-         std::span<const Algorithm* const> algorithms)
-      : problem_(problem), cell_(cell), options_(options) {
+         std::span<const Algorithm* const> algorithms, KeptData& kept)
+      : problem_(problem), cell_(cell), options_(options), kept_(kept), is_unordered_(is_unordered(cell)) {
     for (const Algorithm* algorithm : algorithms) contenders_.emplace_back().algorithm = algorithm;
     const auto on_gpu = [](const Algorithm* it) { return it->device == kernels::Device::cuda; };
-    if (std::ranges::any_of(algorithms, on_gpu)) gpu_.emplace(problem.keys, problem.n);
+    on_cpu_ = !std::ranges::all_of(algorithms, on_gpu);
+    if (!std::ranges::any_of(algorithms, on_gpu)) return;
+    if (!kept.gpu) kept.gpu = std::make_unique<Residence>(problem.keys, problem.n);
+    gpu_ = kept.gpu.get();
   }
 
   void run() {
@@ -105,7 +116,7 @@ class Rounds {
       options_.status(fmt::format("round {} of {}", round + 1, rounds));
       run_floor(timed);
       for (Contender<Algorithm>& it : contenders_) {
-        if (!spent(it)) run_once(it, round == 0, timed);
+        if (!spent(it)) run_once(it, round, timed);
       }
       if (round == 0) drop_overruns();
     }
@@ -126,19 +137,26 @@ class Rounds {
 
   void run_floor(bool timed) {
     if constexpr (std::is_same_v<Algorithm, kernels::TopKAlgorithm>) {
-      const auto start = std::chrono::steady_clock::now();
-      // The result is used, or the compiler might leave the work out.
-      [[maybe_unused]] const volatile std::uint64_t greatest = parallel_maximum(problem_.keys, problem_.n);
-      if (timed) floor_samples_.push_back(milliseconds_since(start));
+      if (on_cpu_) run_cpu_floor(timed);
     }
-    if (gpu_) {
+    if (gpu_ != nullptr) {
       gpu_->evict();
       const double ms = gpu_->read_ms();
       if (timed) gpu_floor_samples_.push_back(ms);
     }
   }
 
-  void run_once(Contender<Algorithm>& it, bool first, bool timed) {
+  void run_cpu_floor(bool timed) {
+    if constexpr (std::is_same_v<Algorithm, kernels::TopKAlgorithm>) {
+      const auto start = std::chrono::steady_clock::now();
+      // The result is used, or the compiler might leave the work out.
+      [[maybe_unused]] const volatile std::uint64_t greatest = parallel_maximum(problem_.keys, problem_.n);
+      if (timed) floor_samples_.push_back(milliseconds_since(start));
+    }
+  }
+
+  void run_once(Contender<Algorithm>& it, int round, bool timed) {
+    const bool first = round == 0;
     std::optional<Deadline> deadline;
     if (first) {
       options_.status(fmt::format("first run of {}", it.algorithm->name));
@@ -149,12 +167,13 @@ class Rounds {
     if (runs_on_gpu(it)) gpu_->evict();
     const auto start = std::chrono::steady_clock::now();
     try {
-      auto solution = solve(it, context);
+      auto solution = solve(it, context, round, timed);
       const double ms = milliseconds_since(start);
-      if (timed) it.samples.push_back(runs_on_gpu(it) ? solution.times.run_ms : ms);
-      it.seconds += ms / 1e3;
+      const double its_ms = runs_on_gpu(it) ? solution.times.run_ms : ms;
+      if (timed) it.samples.push_back(its_ms);
+      it.seconds += its_ms / 1e3;
       it.overran = first && it.seconds > cell_.budget_s;
-      it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
+      if (!timed || !is_unordered_) take_answer(it, {solution.rows.begin(), solution.rows.end()});
     } catch (const kernels::Cancelled&) {
       if (options_.stop.stop_requested()) throw;
       it.overran = true;
@@ -173,11 +192,15 @@ class Rounds {
     Context context;
     context.stop = options_.stop;
     context.count_work = true;
+    // An answer without order is checked once.
+    const bool is_checked = is_unordered_ && !it.answers.empty();
+    // One of the algorithms on a GPU starts from the host, so that the way of the keys is timed too.
+    const bool from_host = !runs_on_gpu(it) || !kept_.h2d_ms;
     const auto count = [&] {
       kernels::noted_stages().clear();
       kernels::noted_cell_tests() = 0;
-      // From the host, so that the way of the keys is timed too.
-      auto solution = it.algorithm->run(problem_, values_for(it), context);
+      auto solution = from_host ? it.algorithm->run(problem_, values_for(it, 0, is_checked), context)
+                                : solve(it, context, 0, is_checked);
       it.work = solution.work;
       it.cell_tests = kernels::noted_cell_tests();
       if constexpr (requires { solution.stages; }) {
@@ -186,45 +209,72 @@ class Rounds {
         it.stages = std::move(kernels::noted_stages());
       }
       it.transfers = solution.times;
-      it.answers.push_back(answers_.place_of({solution.rows.begin(), solution.rows.end()}));
+      if (!is_checked) take_answer(it, {solution.rows.begin(), solution.rows.end()});
     };
     if (!runs_on_gpu(it)) {
       it.extra_memory = extra_memory(count);
       return;
     }
-    const auto solution = (kernels::cuda::peak_temporary_bytes(), solve(it, {}));
+    const auto solution = (kernels::cuda::peak_temporary_bytes(), solve(it, {}, 0, true));
     it.extra_memory = kernels::cuda::peak_temporary_bytes() - gpu_->bytes();
     count();
+    if (from_host) kept_.h2d_ms = it.transfers.h2d_ms;
+    it.transfers.h2d_ms = *kept_.h2d_ms;
+  }
+
+  void take_answer(Contender<Algorithm>& it, Answer answer) {
+    it.result_size = answer.size();
+    it.answers.push_back(answers_.place_of(is_unordered_ ? as_set(answer, problem_.n) : std::move(answer)));
   }
 
   bool runs_on_gpu(const Contender<Algorithm>& it) const {
-    return gpu_ && it.algorithm->device == kernels::Device::cuda;
+    return gpu_ != nullptr && it.algorithm->device == kernels::Device::cuda;
   }
 
   /// With the keys where the algorithm runs.
-  auto solve(const Contender<Algorithm>& it, const Context& context) const {
+  auto solve(const Contender<Algorithm>& it, const Context& context, int round, bool timed) const {
     Problem problem = problem_;
     if (runs_on_gpu(it)) {
       problem.keys = gpu_->keys();
       problem.memory = kernels::Memory::device;
     }
-    return it.algorithm->run(problem, values_for(it), context);
+    return it.algorithm->run(problem, values_for(it, round, timed), context);
   }
 
-  kernels::ParameterValues values_for(const Contender<Algorithm>& it) const {
-    return {it.algorithm->parameters, cell_.parameters};
+  kernels::ParameterValues values_for(const Contender<Algorithm>& it, int round, bool timed) const {
+    Parameters parameters = cell_.parameters;
+    const auto set = [&](std::string_view name, std::int64_t value) {
+      if (!kernels::check_parameters(it.algorithm->parameters, {{std::string(name), value}}).empty()) return;
+      parameters.insert_or_assign(std::string(name), value);
+    };
+    if (cell_.seed_each_run) set("seed", round);
+    if (is_unordered_ && timed) set("returned", 0);
+    return {it.algorithm->parameters, std::move(parameters)};
   }
 
   const Problem& problem_;
   const Cell& cell_;
   const MeasureOptions& options_;
+  KeptData& kept_;
+  bool is_unordered_;
+  bool on_cpu_ = false;
   Contenders contenders_;
   Contenders overruns_;
   std::vector<double> floor_samples_;
   std::vector<double> gpu_floor_samples_;
-  std::optional<Residence> gpu_;
+  const Residence* gpu_ = nullptr;
   Answers answers_;
 };
+
+std::vector<std::string> faults_of(const kernels::SkylineProblem& problem, const Cell& /*cell*/,
+                                   const std::vector<Answer>& answers, KeptData& /*kept*/) {
+  return judge(problem, answers);
+}
+
+std::vector<std::string> faults_of(const kernels::TopKProblem& problem, const Cell& cell,
+                                   const std::vector<Answer>& answers, KeptData& kept) {
+  return is_unordered(cell) ? judge_sets(problem, answers, kept.reference) : judge(problem, answers, kept.reference);
+}
 
 /// The first thing wrong with the answers of one algorithm.
 template <class Algorithm>
@@ -237,7 +287,7 @@ std::string fault_of(const Contender<Algorithm>& it, const std::vector<std::stri
 
 template <class Algorithm>
 Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std::string>& faults,
-                           const std::vector<Answer>& answers, const std::optional<Times>& floor) {
+                           const std::optional<Times>& floor) {
   return {.algorithm = std::string(it.algorithm->name),
           .device = it.algorithm->device,
           .times = times_of(it.samples),
@@ -249,7 +299,7 @@ Measurement measurement_of(const Contender<Algorithm>& it, const std::vector<std
           .cell_tests = it.cell_tests,
           .stages = it.stages,
           .extra_memory = it.extra_memory,
-          .result_size = answers[it.answers.back()].size(),
+          .result_size = it.result_size,
           .fault = fault_of(it, faults)};
 }
 
@@ -282,20 +332,20 @@ void wake_threads(int threads) {
 template <class Algorithm>
 std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
                                      std::span<const Algorithm* const> algorithms, const MeasureOptions& options,
-                                     CellResult& result) {
+                                     CellResult& result, KeptData& kept) {
   if (algorithms.empty()) return {};
   const auto threads = static_cast<std::size_t>(result.cell.threads);
   const tbb::global_control more_threads(tbb::global_control::max_allowed_parallelism, threads);
   tbb::task_arena arena(result.cell.threads);
-  Rounds<Algorithm> rounds(problem, result.cell, options, algorithms);
+  Rounds<Algorithm> rounds(problem, result.cell, options, algorithms, kept);
   arena.execute([&] {
     wake_threads(result.cell.threads);
     rounds.run();
   });
   options.status("checking the answers");
-  const std::vector<std::string> faults = judge(problem, rounds.answers().all());
+  const std::vector<std::string> faults = faults_of(problem, result.cell, rounds.answers().all(), kept);
   for (const auto& it : rounds.contenders()) {
-    result.measured.push_back(measurement_of(it, faults, rounds.answers().all(), rounds.floor(it.algorithm->device)));
+    result.measured.push_back(measurement_of(it, faults, rounds.floor(it.algorithm->device)));
   }
   predict_all(problem, algorithms, result);
   std::vector<std::string> overran;
@@ -310,21 +360,21 @@ std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
 
 std::vector<std::string> measure(const kernels::SkylineProblem& problem,
                                  std::span<const kernels::SkylineAlgorithm* const> algorithms,
-                                 const MeasureOptions& options, CellResult& result) {
-  return measure_all(problem, algorithms, options, result);
+                                 const MeasureOptions& options, CellResult& result, KeptData& kept) {
+  return measure_all(problem, algorithms, options, result, kept);
 }
 
 std::vector<std::string> measure(const kernels::TopKProblem& problem,
                                  std::span<const kernels::TopKAlgorithm* const> algorithms,
-                                 const MeasureOptions& options, CellResult& result) {
-  return measure_all(problem, algorithms, options, result);
+                                 const MeasureOptions& options, CellResult& result, KeptData& kept) {
+  return measure_all(problem, algorithms, options, result, kept);
 }
 
 Times times_of(std::vector<double> samples) {
   std::ranges::sort(samples);
   const std::size_t half = samples.size() / 2;
   const double median = samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
-  return {median, samples.front()};
+  return {median, samples.front(), samples.back()};
 }
 
 }  // namespace skyrank::bench

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -12,6 +13,8 @@
 #include "kernels/registry.hpp"
 #include "tools/bench/data/data.hpp"
 #include "tools/bench/data/grid.hpp"
+#include "tools/bench/judge.hpp"
+#include "tools/bench/residence/residence.hpp"
 
 namespace skyrank::bench {
 
@@ -19,9 +22,10 @@ namespace skyrank::bench {
 struct Times {
   double median_ms = 0;
   double min_ms = 0;
+  double max_ms = 0;
 };
 
-/// Returns the median and the minimum of at least one sample.
+/// Returns the median, the minimum and the maximum of at least one sample.
 Times times_of(std::vector<double> samples);
 
 /// One algorithm in one cell.
@@ -65,14 +69,22 @@ struct MeasureOptions {
   std::function<void(const std::string&)> status = [](const std::string&) {};
 };
 
+/// Kept between the cells of the same data.
+struct KeptData {
+  std::unique_ptr<Residence> gpu;  ///< the keys on a GPU; null: no algorithm there was measured
+  std::optional<double> h2d_ms;    ///< transfer of the keys to the GPU
+  KeptReference reference;
+};
+
 /// Measures algorithms on the problem of `result.cell` and adds what came of it to `result`. In each round every
 /// algorithm runs once, one after the other, and for top-k the floor before them. All answers are judged, outside the
-/// timing. Returns the algorithms that went over the budget. Throws kernels::Cancelled after a stop request.
+/// timing. `kept` is that of cells of the same data. Returns the algorithms that went over the budget. Throws
+/// kernels::Cancelled after a stop request.
 std::vector<std::string> measure(const kernels::SkylineProblem& problem,
                                  std::span<const kernels::SkylineAlgorithm* const> algorithms,
-                                 const MeasureOptions& options, CellResult& result);
+                                 const MeasureOptions& options, CellResult& result, KeptData& kept);
 std::vector<std::string> measure(const kernels::TopKProblem& problem,
                                  std::span<const kernels::TopKAlgorithm* const> algorithms,
-                                 const MeasureOptions& options, CellResult& result);
+                                 const MeasureOptions& options, CellResult& result, KeptData& kept);
 
 }  // namespace skyrank::bench

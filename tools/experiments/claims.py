@@ -44,6 +44,21 @@ def slope(curve):
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 
 
+def bend(curve):
+    """Returns how far the curve is from a straight line, at most, as a part of its value.
+
+    The line, which need not go through the origin, is that of least squares of such parts.
+    """
+    if len(curve) < 3:
+        raise NoValue
+    xx, x, xy, one, y = (sum(f(at, value) / value ** 2 for at, value in curve.items())
+                         for f in (lambda at, _: at * at, lambda at, _: at, lambda at, value: at * value,
+                                   lambda *_: 1, lambda _, value: value))
+    rise = (one * xy - x * y) / (one * xx - x * x)
+    start = (y - rise * x) / one
+    return max(abs(start + rise * at - value) / value for at, value in curve.items())
+
+
 def spread(curve):
     """Returns the greatest value over the least."""
     if len(curve) < 2:
@@ -57,7 +72,7 @@ def end(curve, place):
     return list(curve.values())[place]
 
 
-CURVES = {"at": at, "slope": slope, "spread": spread, "first": lambda curve: end(curve, 0),
+CURVES = {"at": at, "slope": slope, "bend": bend, "spread": spread, "first": lambda curve: end(curve, 0),
           "last": lambda curve: end(curve, -1)}
 PLAIN = {"min": min, "max": max}
 COMPARISONS = {ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt),

@@ -20,7 +20,7 @@ PAPERS = {
     "randomized": "Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011",
 }
 SCALES = ("quick", "gpu", "machine", "paper")
-CELL_KEYS = ("distribution", "type", "n", "d", "k", "share", "parameters")
+CELL_KEYS = ("distribution", "order", "type", "n", "d", "k", "share", "parameters")
 AXES = ("linear", "log2", "log10")
 MEASURES = ("time", "time_with_transfer", "dominance_tests_per_row", "work_per_row", "speedup", "load_transactions",
             "store_transactions", "stage_time", "stage_rows", "stage_rows_per_row", "stage_rows_ratio", "memory")
@@ -49,6 +49,7 @@ class Series:
     over: str | None         # the series that a ratio compares with
     stages: tuple[str, ...]  # the stages of a run whose time or rows are shown, added up
     predicted: str | None    # the model whose time, or memory, is shown: one of PREDICTIONS
+    k_up_to: int | None      # measured for no greater k
     needs: tuple[str, ...]
 
     def parameters_of(self, type):
@@ -70,6 +71,7 @@ class Sweep:
     x: str
     x_axis: str
     y: str
+    effort: dict  # keys of the benchmark's cells that say how often to run: repeats, seeds, budget_s
     cells: dict  # scale to {key: list of values}; `parameters` is a map of such lists
 
     def varies_parameters(self):
@@ -191,7 +193,14 @@ def read_cells(reader, key, base):
     return {**base, **lists}
 
 
-def read_sweep(reader, y):
+def read_effort(reader, base):
+    """Returns `base` with what a map says of how often an algorithm runs at the scale `paper`."""
+    given = {"repeats": reader.take("repeats", int, None), "seeds": reader.choice("seeds", ("one", "each_run"), None),
+             "budget_s": reader.take("budget_s", (int, float), None)}
+    return {**base, **{key: value for key, value in given.items() if value is not None}}
+
+
+def read_sweep(reader, y, effort):
     name = reader.take("name", str)
     x = reader.take("x", str)
     paper = read_cells(reader, "cells", {})
@@ -204,7 +213,7 @@ def read_sweep(reader, y):
     if x not in (*CELL_KEYS, ITERATION) and x not in paper.get("parameters", {}):
         reader.fail("x", f"'{x}' is no key of the cells")
     sweep = Sweep(name, reader.take("title", str, name), x, reader.choice("x_axis", AXES, "linear"),
-                  reader.choice("y", MEASURES, y), cells)
+                  reader.choice("y", MEASURES, y), read_effort(reader, effort), cells)
     reader.finish()
     return sweep
 
@@ -220,7 +229,7 @@ def read_stages(reader):
 def read_series(reader, id):
     series = Series(id, reader.take("label", str), reader.take("algorithm", str), reader.take("on_cpu", str, None),
                     reader.take("threads", int, 0), reader.take("parameters", dict, {}), reader.take("float_parameters", dict, {}),
-                    reader.take("over", str, None), read_stages(reader), reader.choice("predicted", PREDICTIONS, None),
+                    reader.take("over", str, None), read_stages(reader), reader.choice("predicted", PREDICTIONS, None), reader.take("k_up_to", int, None),
                     reader.texts("needs"))
     if not id.isidentifier():
         reader.fail("", "a series needs a name of letters, digits and _, as rules name it")
@@ -263,6 +272,7 @@ def load(path):
     reader = Reader(path, "", value)
     paper = path.parent.name
     y = reader.choice("y", MEASURES, "time")
+    effort = read_effort(reader, {})
     series = reader.inner("series")
     figure = Figure(
         id=f"{paper}/{path.stem}", paper=paper, figure=reader.take("figure", str), title=reader.take("title", str),
@@ -270,7 +280,7 @@ def load(path):
         op=reader.choice("op", ("skyline", "top-k")), facet=reader.choice("facet", CELL_KEYS, None),
         facet_labels=reader.take("facet_labels", dict, {}), lines=reader.choice("lines", CELL_KEYS, None),
         kind=reader.choice("kind", ("lines", "bars", "stack"), "lines"), y_axis=reader.choice("y_axis", AXES, "log10"),
-        sweeps=tuple(read_sweep(it, y) for it in reader.each("sweeps")),
+        sweeps=tuple(read_sweep(it, y, effort) for it in reader.each("sweeps")),
         series=tuple(read_series(series.inner(id), id) for id in list(series.left)),
         published=tuple(read_published(it) for it in reader.each("published")),
         claims=tuple(read_claim(it) for it in reader.each("claims")),

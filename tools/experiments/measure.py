@@ -17,11 +17,11 @@ import figures
 import formulas
 
 # Warm-ups, timed runs, and seconds for one algorithm in one cell.
-EFFORTS = {"quick": (1, 3, 3), "gpu": (1, 5, 3), "machine": (1, 5, 20), "paper": (3, 10, 120)}
+EFFORTS = {"quick": (1, 3, 3), "gpu": (1, 5, 3), "machine": (1, 5, 20), "paper": (1, 5, 20)}
 KEY = ("op", "type", "dist", "n", "d", "k", "threads", "parameters", "algorithm")
 TRANSACTION = 32  # bytes of a memory transaction of a GPU
 # Data of the applications, which applications/tables.py makes, and which of their values are the best.
-APPLICATIONS = {"neighbours": "low", "degrees": "high", "scores": "high"}
+APPLICATIONS = {"neighbours": "low", "degrees": "high", "scores": "high", "radio": "high"}
 LEFT_OUT = re.compile(r"  (\S+) left out: (.*)")
 TITLE = re.compile(r"(skyline|top-k)  \S+  n .*thread")
 
@@ -40,13 +40,18 @@ class Cell:
     d: int
     k: int | None
     threads: int
+    order: str = "low"      # the best values: low, high
     parameters: tuple = ()  # pairs of a name and a value, in the order of the names
+
+    def name(self):
+        """Returns what the benchmark calls the distribution."""
+        return self.distribution + (" high" if self.order == "high" else "")
 
     def key(self, algorithm):
         """Returns what the benchmark's CSV says in the columns KEY."""
         of_file = self.distribution in APPLICATIONS
         return (self.op, "of the file" if of_file else self.type,
-                file_of(self.distribution) if of_file else self.distribution, str(self.n), str(self.d), "" if self.k is None else str(self.k),
+                file_of(self.distribution) if of_file else self.name(), str(self.n), str(self.d), "" if self.k is None else str(self.k),
                 str(self.threads), in_words(self.parameters), algorithm)
 
 
@@ -193,13 +198,16 @@ def tasks_of(figure, scale, device, threads=None):
             place.update({key: values[key] for key in (figure.facet, figure.lines) if key})
             variables = {"sweep": sweep.name, "type": "float32", "d": 1, **values}
             for series in figure.measured_series(device):
+                if series.k_up_to and k is not None and k > series.k_up_to:
+                    continue
                 algorithm = series.algorithm_on(device)
                 # A stand-in has no parameters of the algorithm that it stands in for.
                 parameters = {}
                 if algorithm == series.algorithm:
                     parameters = {**values["parameters"], **series.parameters_of(variables["type"])}
                 cell = Cell(figure.op, variables["type"], values["distribution"], values["n"], variables["d"], k,
-                            series.threads or threads or cores(), tuple(sorted(parameters.items())))
+                            series.threads or threads or cores(), variables.get("order", "low"),
+                            tuple(sorted(parameters.items())))
                 tasks.append(Task(series.id, cell, algorithm, sweep, values.get(sweep.x), place, variables))
     return tasks
 
@@ -210,16 +218,21 @@ def grid_of(tasks, scale, data="data"):
     `data`: the folder that has the applications' files, as the grid names it.
     """
     warmups, repeats, budget = EFFORTS[scale]
-    algorithms = {}
+    algorithms, efforts = {}, {}
     for task in tasks:
         names = algorithms.setdefault(task.cell, [])
         if task.algorithm not in names:
             names.append(task.algorithm)
+        if scale == "paper":
+            efforts[task.cell] = task.sweep.effort
+    # Long answers first: what is right for them is right for shorter ones.
     def order(cell):
-        return (cell.distribution, cell.type, cell.d, cell.n, cell.k or 0, -cell.threads, cell.parameters)
+        return (cell.distribution, cell.order, cell.type, cell.d, cell.n, -(cell.k or 0), -cell.threads, cell.parameters)
     blocks = []
     for cell in sorted(algorithms, key=order):
         block = {key: value for key, value in dataclasses.asdict(cell).items() if value not in (None, ())}
+        if cell.order == "low":
+            del block["order"]
         if cell.parameters:
             block["parameters"] = dict(cell.parameters)
         if cell.distribution in APPLICATIONS:
@@ -227,7 +240,7 @@ def grid_of(tasks, scale, data="data"):
             block.update(file=f"{data}/{file_of(cell.distribution)}", columns="value",
                          order=APPLICATIONS[cell.distribution])
         blocks.append({**block, "algorithms": algorithms[cell], "warmups": warmups, "repeats": repeats,
-                       "budget_s": budget})
+                       "budget_s": budget, **efforts.get(cell, {})})
     return yaml.safe_dump({"version": 1, "cells": blocks}, sort_keys=False, default_flow_style=None, width=200)
 
 
@@ -382,6 +395,12 @@ UNITS = {"stage_time": "time of the stage (ms)", "stage_rows": "rows that the st
          "time": "time (ms)", "time_with_transfer": "time and transfer (ms)",
          "dominance_tests_per_row": "dominance tests per row", "work_per_row": "work per row, 3 MT + (6 d + 4) DT",
          "speedup": "speed-up", "load_transactions": "loads of 32 bytes", "store_transactions": "stores of 32 bytes"}
+
+
+def range_of(point):
+    """Returns the least and the greatest time of the runs behind a point that is a time, or None."""
+    least, median, greatest = (float(point.row.get(name) or "nan") for name in ("min_ms", "median_ms", "max_ms"))
+    return (least, greatest) if point.y == median and greatest >= least else None
 
 
 def points_of(figure, scale, device, store, threads=None):

@@ -120,8 +120,12 @@ def summary(outcomes, device):
 
 
 def in_markdown(outcomes, device):
-    """Returns a table of the claims that do not hold, for pages such as the gallery's."""
-    lines = ["| figure | claim that does not hold | here | why |", "|---|---|---|---|"]
+    """Returns how many claims hold, and a table of those that do not, for pages such as the gallery's."""
+    lines = ["| paper | hold | do not | lack data |", "|---|---|---|---|"]
+    for paper in dict.fromkeys(it.figure.paper for it in outcomes):
+        kinds = [it.holds for outcome in outcomes if outcome.figure.paper == paper for it in outcome.verdicts]
+        lines.append(f"| {paper} | {kinds.count(True)} | {kinds.count(False)} | {kinds.count(None)} |")
+    lines += ["", "| figure | claim that does not hold | here | why |", "|---|---|---|---|"]
     for outcome in outcomes:
         for it in outcome.verdicts:
             if it.holds is False:

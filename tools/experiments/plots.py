@@ -11,7 +11,7 @@ from matplotlib import ticker  # noqa: E402
 import figures  # noqa: E402
 import measure  # noqa: E402
 
-COLOURS = ("#1b6ca8", "#d1495b", "#3a8f5c", "#e09f3e", "#7b4fa3", "#4f4f4f", "#2aa5a0", "#a85c2c")
+COLOURS = ("#1b6ca8", "#d1495b", "#3a8f5c", "#e09f3e", "#7b4fa3", "#4f4f4f", "#2aa5a0", "#a85c2c", "#c17ba0")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", ":", "-.")
 PREDICTED = {figures.OURS: "--"}  # formulas of the papers are dotted
@@ -51,7 +51,7 @@ def draw(figure, scale, device, points, folder):
 def add_legend(picture, handles, beside):
     """Puts the legend `beside` a single panel, and below several."""
     width, height = picture.get_size_inches()
-    entry = 0.5 + 0.062 * max(map(len, handles))  # inches, with its line
+    entry = 0.55 + 0.068 * max(map(len, handles))  # inches, with its line
     if beside:
         picture.set_size_inches(width + entry, max(height, 0.5 + 0.2 * len(handles)))
         picture.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=8)
@@ -129,7 +129,7 @@ def name_decades(axis):
     axis.set_major_formatter(plain)
     low, high = axis.get_view_interval()
     axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-    axis.set_minor_formatter(plain if high < 50 * low else ticker.NullFormatter())
+    axis.set_minor_formatter(plain if high < 500 * low else ticker.NullFormatter())
 
 
 def apart(values, gap):
@@ -179,6 +179,17 @@ def draw_lines(panel, figure, sweep, points, device):
                    else colour_of(figure, measured_twin(figure, series)),
                    linestyle=PREDICTED.get(series.predicted, ":") if series.predicted else dashes,
                    marker=None if floor or series.predicted else MARKERS[(place if single else index) % len(MARKERS)])
+        draw_band(panel, line)
+    if sweep.y == "speedup":
+        panel.axhline(1, color="#222222", linewidth=0.8)
+
+
+def draw_band(panel, line):
+    """Draws the range from the shortest run to the longest behind the last line."""
+    ranges = [measure.range_of(it) for it in line]
+    if line and all(ranges):
+        lows, highs = zip(*ranges)
+        panel.fill_between([it.x for it in line], lows, highs, color=panel.lines[-1].get_color(), alpha=0.18, linewidth=0)
 
 
 def draw_stack(panel, figure, sweep, points, device):
@@ -198,6 +209,7 @@ def draw_bars(panel, figure, sweep, points, device):
     """Draws a bar for each series, for figures and tables with one point a series."""
     for place, (series, _, line) in enumerate(lines_of(figure, points)):
         panel.bar(place, line[0].y, color=colour_of(figure, series.id), label=label_of(figure, series, device))
+        panel.annotate(f"{line[0].y:.3g}", (place, line[0].y), ha="center", va="bottom", fontsize=7)
     panel.set_xticks([])
 
 

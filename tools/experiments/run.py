@@ -51,6 +51,8 @@ def arguments():
                         help="measure nothing; write the grids of what is missing, for measure.sh on another machine")
     parser.add_argument("--take", type=pathlib.Path, metavar="FOLDER",
                         help="measure nothing; take over what measure.sh wrote, and draw what there is")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
+                        help="measure nothing; write the cells that figures need, for --take from another folder")
     parser.add_argument("--skyrank", metavar="PROGRAM", help=f"the program (default: the first of {', '.join(PROGRAMS)})")
     parser.add_argument("--list", action="store_true", help="list the figures and what those not drawn need")
     return parser.parse_args()
@@ -159,6 +161,27 @@ def take(folder, drawable, options, store):
     print(f"{rows} measurements taken from {folder}")
 
 
+# What the figures need of a measurement, besides what it is of.
+KEPT = (*measure.KEY, "device", "median_ms", "min_ms", "max_ms", "runs", "floor_ms", "h2d_ms", "predicted_ms", "bytes_read",
+        "bytes_written", "dominance_tests", "mask_tests", "extra_bytes", "stages", "correct", "note")
+
+
+def keep(folder, selected, options, store, settings):
+    """Writes PAPER.csv with the measurements of its figures, and run.json, to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = set()
+    for paper in dict.fromkeys(it.paper for it in selected):
+        tasks = [task for figure in selected if figure.paper == paper
+                 for task in measure.tasks_of(figure, options.scale, options.device, options.threads)]
+        keys = dict.fromkeys(task.cell.key(task.algorithm) for task in tasks)
+        rows = [store.rows[key] for key in keys if key in store and key not in kept]
+        kept |= keys.keys()
+        measure.write_csv(folder / f"{paper}.csv", KEPT, rows)
+        print(f"{paper}: {len(rows)} measurements kept")
+    machines = sorted({row["machine"] for row in store.rows.values() if row.get("machine")})
+    (folder / "run.json").write_text(json.dumps({**settings, "machines": machines}, indent=1) + "\n", encoding="utf-8")
+
+
 def write_points(file, points):
     """Writes the points of a figure: where each stands in it, its value, and the benchmark's row."""
     rows = [{"series": it.series, **it.place, "x_name": it.x_name, "x": it.x, "y": it.y, **it.row} for it in points]
@@ -179,6 +202,9 @@ def run(options):
     if options.grids:
         write_grids(drawable, options, store)
         return 0
+    if options.keep:
+        keep(options.keep, drawable, options, store, settings)
+        return 0
     if options.take:
         take(options.take, drawable, options, store)
     outcomes = [measure_figure(figure, (number, len(drawable)), program, options, store)
@@ -192,11 +218,13 @@ def run(options):
 
 def settle(options, selected):
     """Returns the program, or None if nothing is to be measured here, and the settings of the folder."""
-    if options.take:
-        file = options.out / "run.json"
-        if not file.exists():
-            raise UsageError(f"--take: {options.out} has no run.json; --grids with the same --out comes first")
+    if options.take or options.keep:
+        files = [options.out / "run.json", *([options.take / "run.json"] if options.take else [])]
+        file = next((it for it in files if it.exists()), None)
+        if file is None:
+            raise UsageError(f"{options.out} has no run.json; --grids with the same --out comes first")
         settings = json.loads(file.read_text(encoding="utf-8"))
+        claim_folder(options.out, settings)
         options.scale, options.device, options.threads = (settings[key] for key in ("scale", "device", "threads"))
         return None, settings
     program = program_of(options.skyrank)
@@ -217,8 +245,9 @@ def finish(folder, outcomes, not_drawn, settings, store):
     """Writes the page, and says on the terminal what came out. `not_drawn`: figures with their reasons."""
     import page
 
-    machines = {row["machine"] for row in store.rows.values() if row.get("machine")}
-    page.write(folder, outcomes, not_drawn, {"machine": "; ".join(machines) or "unknown", **settings})
+    machines = {row["machine"] for row in store.rows.values() if row.get("machine")} or settings.get("machines", ())
+    about = {key: value for key, value in settings.items() if key != "machines"}
+    page.write(folder, outcomes, not_drawn, {"machine": "; ".join(machines) or "unknown", **about})
     for figure, reasons in not_drawn:
         print(f"not drawn: {figure.id}: {'; '.join(reasons)}")
     for key in store.wrong():

@@ -216,6 +216,8 @@ bool can_aggregate_on_device(const query::BoundAggregate& aggregate, const Table
 std::optional<BestGroups> best_groups_of(const query::BoundQuery& query) {
   if (!query.group || query.ranking.empty() || !query.limit || *query.limit == 0) return std::nullopt;
   if (query.preference || query.having || !query.partition_columns.empty()) return std::nullopt;
+  // An algorithm that the query names is to rank all groups.
+  if (!query.path.algorithms.empty()) return std::nullopt;
   if (query::drops_or_refuses(query.nan_rule) || query::drops_or_refuses(query.null_rule)) return std::nullopt;
   const query::BoundRankTerm& first = query.ranking.front();
   const int aggregate = first.expression.column - static_cast<int>(query.group->columns.size());

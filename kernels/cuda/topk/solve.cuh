@@ -21,6 +21,8 @@ namespace skyrank::kernels::cuda::topk {
 /// The environment of a top-k algorithm, besides its problem.
 struct Run : DeviceRun {
   Buffer<std::byte> guess = {};
+  Stages* unordered = nullptr;  ///< the stages of a run without order, which end with its elements; null: with order
+  bool returns_rows = true;     ///< false: a run without order has no answer
 
   /// For algorithms that guess: their state in device memory, for their first kernel to set. It begins with a word
   /// `failed`, 0 then, that the kernel that finds the guess wrong sets to 1.
@@ -60,6 +62,25 @@ concept Guesses = requires {
   Algorithm::can_guess(std::size_t{}, std::size_t{});
 };
 
+/// Parameters of algorithms of papers whose answers are unordered lists of keys and row ids. Such a run is for
+/// measurements: its time ends with the elements, and its row ids are made of them afterwards.
+inline constexpr Parameter kOrdered{
+    "ordered", "0: rows are in no order unless all ties or the last are wanted, and the time ends with their elements",
+    0, 1, 1};
+inline constexpr Parameter kReturned{"returned", "0: no rows come back from a run without order, for its time alone", 0,
+                                     1, 1};
+
+/// An algorithm with these two parameters has a member `kMayBeUnordered`, and one that can select all of n rows has
+/// `kSelectsAll`.
+template <class Algorithm>
+concept MayBeUnordered = requires {
+  Algorithm::kMayBeUnordered;
+};
+template <class Algorithm>
+concept SelectsAll = requires {
+  Algorithm::kSelectsAll;
+};
+
 /// Sorts all rows, in room for three times their elements.
 struct SortAll {
   template <class E>
@@ -97,7 +118,12 @@ Buffer<RowId> solve_resident(Run& run, const TopKProblem& problem, E elements) {
     chosen = run.allocate<Element>(k);
     sorted = Algorithm::select(run, elements, n, k, chosen.data());
   }
-  if (!sorted) sort_elements(chosen.data(), k, run.device);
+  if (run.unordered != nullptr) {
+    run.unordered->solved();
+    if (!run.returns_rows) return {};
+  } else if (!sorted) {
+    sort_elements(chosen.data(), k, run.device);
+  }
   return problem.ties == TieRule::all ? rows_with_ties(elements, n, chosen.data(), k, run.device)
                                       : rows_of(elements, chosen.data(), k, run.device);
 }
@@ -136,7 +162,8 @@ Buffer<RowId> solve_keys(Run& run, const TopKProblem& problem, const ResidentKey
 template <class Algorithm>
 Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<const KeyColumn> columns) {
   const auto select = [&run](const TopKProblem& level, const ResidentKeys& keys) {
-    return level.k == level.n ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
+    const bool takes_all = level.k == level.n && !(SelectsAll<Algorithm> && run.unordered != nullptr);
+    return takes_all ? solve_keys<TakeAll>(run, level, keys) : solve_keys<Algorithm>(run, level, keys);
   };
   const bool short_rows = problem.n <= std::numeric_limits<std::uint32_t>::max();
   if (Guesses<Algorithm> && columns.size() == 1 && short_rows && problem.k < problem.n)
@@ -169,8 +196,15 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
   Stages stages(device);
   const ResidentColumns columns = load_columns(problem.keys, problem.n, problem.memory, device);
   stages.loaded();
+  if constexpr (MayBeUnordered<Algorithm>) {
+    const bool needs_order = problem.ties == TieRule::all || problem.ties == TieRule::last;
+    if (parameters[kOrdered.name] == 0 && !needs_order && total_bits(problem.keys) <= 64) {
+      run.unordered = &stages;
+      run.returns_rows = parameters[kReturned.name] != 0;
+    }
+  }
   const auto take = [&](const Buffer<RowId>& answer) {
-    stages.solved();
+    if (run.unordered == nullptr) stages.solved();
     solution.rows.resize(answer.size());
     device.transfer().download(solution.rows.data(), answer.data(), answer.bytes());
   };

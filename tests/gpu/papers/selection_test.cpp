@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/registry.hpp"
 #include "tests/gpu/gpu_test.hpp"
@@ -34,6 +36,62 @@ TEST_F(SelectionOnGpu, RadixSelectWritesOnlyWhatShrinks) {
   EXPECT_EQ(work.bytes_written, (kLeft + 10) * 8);
   EXPECT_EQ(work.bytes_read, 6 * kRows * 4 + kLeft * 8);
   EXPECT_EQ(work.candidates, kRows);
+}
+
+// Answers without order, as the papers' programs leave them, have the same rows; those that need their order keep it.
+TEST_F(SelectionOnGpu, AnswersWithoutOrderHaveTheSameRows) {
+  constexpr std::size_t kRows = 2000;
+  const auto is_known = [](const TopKAlgorithm& it, std::string_view name, std::int64_t value) {
+    return check_parameters(it.parameters, {{std::string(name), value}}).empty();
+  };
+  const auto sorted = [](const auto& rows) {
+    std::vector<RowId> copy(rows.begin(), rows.end());
+    std::ranges::sort(copy);
+    return copy;
+  };
+  std::size_t algorithms = 0;
+  for (const TopKAlgorithm* const it : cuda::topk_algorithms()) {
+    if (!is_known(*it, "ordered", 0)) continue;
+    ++algorithms;
+    for (const Distribution distribution : {Distribution::independent, Distribution::few_distinct}) {
+      const TopKCase data(kRows, make_columns(distribution, kRows, 1, k4, 1), {k4});
+      for (const std::size_t k : {std::size_t{1}, std::size_t{100}, kRows / 2, kRows}) {
+        const TopKProblem problem = data.problem(k, TieRule::first);
+        EXPECT_EQ(sorted(run(*it, problem, {{"ordered", 0}}).rows), sorted(oracle::topk(problem)))
+            << it->name << ", k = " << k;
+        EXPECT_TRUE(run(*it, problem, {{"ordered", 0}, {"returned", 0}}).rows.empty()) << it->name;
+      }
+      for (const TieRule ties : {TieRule::last, TieRule::all}) {
+        const TopKProblem problem = data.problem(100, ties);
+        EXPECT_EQ(run(*it, problem, {{"ordered", 0}}).rows, oracle::topk(problem)) << it->name;
+      }
+    }
+  }
+  EXPECT_EQ(algorithms, 9U);
+}
+
+// The papers' programs write what a pass keeps, whether or not anything was ruled out.
+TEST_F(SelectionOnGpu, NarrowingMayWriteInEveryPass) {
+  constexpr std::size_t kRows = 4096;
+  const TopKCase equal(kRows, make_columns(Distribution::all_equal, kRows, 1, k4, 1), {k4});
+  const Work work =
+      run(algorithm_named("cuda-radix-select"), equal.problem(10, TieRule::first), {{"digit_bits", 8}, {"writes", 1}})
+          .work;
+  // The digits of the keys divide nothing. After the first has been counted, each pass writes all.
+  EXPECT_GE(work.bytes_written, 4 * kRows * 8);
+  for (const Distribution distribution :
+       {Distribution::independent, Distribution::few_distinct, Distribution::extremes}) {
+    const TopKCase data(kRows, make_columns(distribution, kRows, 1, k4, 1), {k4});
+    for (const std::size_t k : {1, 3000}) {
+      const TopKProblem problem = data.problem(k, TieRule::first);
+      const auto expected = oracle::topk(problem);
+      EXPECT_EQ(run(algorithm_named("cuda-radix-select"), problem, {{"digit_bits", 8}, {"writes", 1}}).rows, expected);
+      for (const int buckets : {4, 16}) {
+        const Settings settings{{"buckets", buckets}, {"writes", 1}};
+        EXPECT_EQ(run(algorithm_named("cuda-bucket-select"), problem, settings).rows, expected) << buckets;
+      }
+    }
+  }
 }
 
 TEST_F(SelectionOnGpu, BucketSelectReadsOnceForTheBestRow) {

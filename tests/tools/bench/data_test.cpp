@@ -62,6 +62,19 @@ TEST(Data, KeysOrderAsTheValuesDoNanLast) {
   expect_order_of_floats<std::uint32_t>(topk_cell("bucket-killer", Type::float32));
 }
 
+// What is greatest becomes the least key, whichever way the data are made.
+TEST(Data, TheGreatestValuesCanBeTheBest) {
+  for (const char* distribution : {"uniform", "zipf"}) {
+    for (const Type type : {Type::float32, Type::uint32}) {
+      Cell cell = topk_cell(distribution, type);
+      const auto low = keys_of<std::uint32_t>(make_data(cell), 0);
+      cell.high = true;
+      const auto high = keys_of<std::uint32_t>(make_data(cell), 0);
+      for (std::size_t i = 0; i < low.size(); ++i) ASSERT_EQ(high[i], ~low[i]) << distribution;
+    }
+  }
+}
+
 /// Bits that differ somewhere among the keys of a column.
 template <class Key>
 Key varying_bits(const Cell& cell) {

@@ -199,8 +199,18 @@ TEST(Grid, SaysWhatIsWrongWithFiles) {
             "g.yaml:3:49: 'columns' is for a file, and there is none");
   EXPECT_EQ(error("file: a.csv, columns: x, order: up, n: 5, k: 1"),
             "g.yaml:3:49: 'order' is one of low, high, found 'up'");
+  EXPECT_EQ(error("distribution: uniform, seeds: all, n: 5, k: 1"),
+            "g.yaml:3:47: 'seeds' is one of one, each_run, found 'all'");
   EXPECT_EQ(error("file: a.csv, columns: [], n: 5, k: 1"),
             "g.yaml:3:39: 'columns' is empty; it needs a list such as [a, b]");
+}
+
+TEST(Grid, GeneratedDataMayBeBestWhereGreatest) {
+  const std::vector<Cell> cells =
+      cells_of("{op: top-k, distribution: uniform, order: high, seeds: each_run, n: 50, k: 1}");
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_TRUE(cells.front().high);
+  EXPECT_TRUE(cells.front().seed_each_run);
 }
 
 TEST(Grid, AlgorithmsAreThoseOfTheProblem) {

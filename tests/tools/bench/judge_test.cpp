@@ -96,6 +96,38 @@ TEST(JudgeOfSkylines, SettlesASingleRowAmongManyAgainstAnotherAnswer) {
               ElementsAre("row 30001 is missing: nothing dominates it", "", "row 777 is dominated by row 778"));
 }
 
+TEST(JudgeOfTopK, TakesAnswersWithoutOrder) {
+  const TopKCase data(7, {{5, 3, 5, 5, 1, 5, 9}}, {KeyWidth::bytes4});
+  const auto problem = data.problem(4, TieRule::first);
+  KeptReference kept;
+  const auto judged_set = [&](const Answer& answer) {
+    const Answer set = as_set(answer, problem.n);
+    return judge_sets(problem, {&set, 1}, kept).front();
+  };
+  EXPECT_EQ(judged_set({2, 4, 0, 1}), "");
+  EXPECT_EQ(judged_set({4, 1, 0}), "3 rows instead of 4, of which 1 are missing");
+  EXPECT_EQ(judged_set({4, 1, 0, 3}), "4 rows instead of 4, of which 1 are missing");
+  EXPECT_EQ(judged_set({4, 1, 0, 0}), "4 rows instead of 4, of which 1 are missing");
+  EXPECT_EQ(judged_set({4, 1, 0, 2, 2}), "5 rows instead of 4, of which 0 are missing");
+  EXPECT_EQ(judged_set({4, 1, 0, 7}), "4 rows instead of 4, of which 1 are missing");
+  EXPECT_EQ(judged_set({4, 1, 0, -1}), "4 rows instead of 4, of which 1 are missing");
+}
+
+TEST(JudgeOfTopK, KeepsAReferenceForLesserK) {
+  const TopKCase data(7, {{5, 3, 5, 5, 1, 5, 9}}, {KeyWidth::bytes4});
+  KeptReference kept;
+  const auto fault_of = [&](std::size_t k, TieRule ties, const Answer& answer) {
+    return judge(data.problem(k, ties), {&answer, 1}, kept).front();
+  };
+  EXPECT_EQ(fault_of(4, TieRule::first, {4, 1, 0, 2}), "");
+  EXPECT_EQ(fault_of(2, TieRule::first, {4, 1}), "");
+  EXPECT_EQ(fault_of(2, TieRule::first, {1, 4}), "at place 0 row 1 instead of 4");
+  EXPECT_EQ(kept.rows.size(), 4U);
+  EXPECT_EQ(fault_of(3, TieRule::last, {4, 1, 5}), "");
+  EXPECT_EQ(fault_of(3, TieRule::first, {4, 1, 0}), "");
+  EXPECT_EQ(fault_of(6, TieRule::first, {4, 1, 0, 2, 3, 5}), "");
+}
+
 TEST(JudgeOfTopK, FindsWhatIsWrong) {
   const TopKCase data(7, {{5, 3, 5, 5, 1, 5, 9}}, {KeyWidth::bytes4});
   const auto first = data.problem(4, TieRule::first);

@@ -45,7 +45,8 @@ Cell topk_cell() {
   return cell;
 }
 
-TEST(Times, AreMedianAndMinimum) {
+TEST(Times, AreMedianMinimumAndMaximum) {
+  EXPECT_EQ(times_of({5, 1, 9}).max_ms, 9);
   EXPECT_EQ(times_of({5, 1, 9}).median_ms, 5);
   EXPECT_EQ(times_of({5, 1, 9}).min_ms, 1);
   EXPECT_EQ(times_of({4, 1, 9, 2}).median_ms, 3);
@@ -232,7 +233,8 @@ TEST(Measure, FindsAlgorithmsThatGiveWrongAnswers) {
   const std::vector<const SkylineAlgorithm*> algorithms = {&wrong, kernels::skyline_algorithms().front(), &later_wrong};
   CellResult result;
   result.cell = skyline_cell();
-  EXPECT_THAT(measure(problem, algorithms, {}, result), IsEmpty());
+  KeptData kept;
+  EXPECT_THAT(measure(problem, algorithms, {}, result, kept), IsEmpty());
   ASSERT_EQ(result.measured.size(), 3U);
   EXPECT_EQ(result.measured[0].fault, "row 1 is dominated by row 0");
   EXPECT_EQ(result.measured[1].fault, "");
@@ -246,7 +248,7 @@ CellResult sample_result() {
   result.key_bytes = 20'000;
   Measurement good;
   good.algorithm = "sort";
-  good.times = {5, 4.5};
+  good.times = {5, 4.5, 6};
   good.floor = Times{2, 1};
   good.runs = 3;
   good.work.bytes_read = 20'000;
@@ -255,7 +257,7 @@ CellResult sample_result() {
   good.result_size = 10;
   Measurement bad = good;
   bad.algorithm = "heap";
-  bad.times = {2.5, 2};
+  bad.times = {2.5, 2, 3};
   bad.predicted_ms = 3.25;
   bad.fault = "at place 0 row 1 instead of 4";
   result.measured = {good, bad};
@@ -265,19 +267,20 @@ CellResult sample_result() {
 TEST(Csv, HasTheAgreedColumns) {
   EXPECT_EQ(
       csv_header(),
-      "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,floor_ms,x_floor,"
+      "suite,algorithm,device,op,type,payload,dist,n,d,k,threads,parameters,median_ms,min_ms,max_ms,runs,floor_ms,x_"
+      "floor,"
       "h2d_ms,d2h_ms,predicted_ms,"
       "bytes_read,bytes_written,dominance_tests,mask_tests,cell_tests,work,candidates,extra_bytes,stages,result_size,"
       "correct,commit,machine\n");
-  EXPECT_EQ(
-      csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
-      "grid,sort,cpu,top-k,float32,row id,few-distinct,5000,1,10,1,,5.0000,4.5000,2.0000,2.500,0,0,,20000,0,0,0,0,,"
-      "1234,50000,,10,"
-      "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
-      "grid,heap,cpu,top-k,float32,row "
-      "id,few-distinct,5000,1,10,1,,2.5000,2.0000,2.0000,1.250,0,0,3.2500,20000,0,0,0,0,,"
-      "1234,50000,,10,"
-      "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
+  EXPECT_EQ(csv_lines(sample_result(), {"grid", "abc", "Big, \"fast\" CPU"}),
+            "grid,sort,cpu,top-k,float32,row "
+            "id,few-distinct,5000,1,10,1,,5.0000,4.5000,6.0000,3,2.0000,2.500,0,0,,20000,0,0,0,0,,"
+            "1234,50000,,10,"
+            "yes,abc,\"Big, \"\"fast\"\" CPU\"\n"
+            "grid,heap,cpu,top-k,float32,row "
+            "id,few-distinct,5000,1,10,1,,2.5000,2.0000,3.0000,3,2.0000,1.250,0,0,3.2500,20000,0,0,0,0,,"
+            "1234,50000,,10,"
+            "no,abc,\"Big, \"\"fast\"\" CPU\"\n");
 }
 
 TEST(Csv, LeavesEmptyWhatASkylineHasNot) {
@@ -285,7 +288,15 @@ TEST(Csv, LeavesEmptyWhatASkylineHasNot) {
   result.cell = skyline_cell();
   for (Measurement& it : result.measured) it.floor.reset();
   EXPECT_THAT(csv_lines(result, {"g", "c", "m"}),
-              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,,5.0000,4.5000,,,0,0,,"));
+              StartsWith("g,sort,cpu,skyline,float32,row id,anticorrelated,500,3,,2,,5.0000,4.5000,6.0000,3,,,0,0,,"));
+}
+
+TEST(Csv, SaysThatTheGreatestValuesAreTheBest) {
+  CellResult result = sample_result();
+  result.cell.high = true;
+  EXPECT_THAT(csv_lines(result, {"g", "c", "m"}), HasSubstr(",few-distinct high,5000,"));
+  result.cell.file = "scores.csv";
+  EXPECT_THAT(csv_lines(result, {"g", "c", "m"}), HasSubstr(",few-distinct,5000,"));
 }
 
 TEST(Csv, HasParametersStagesAndTheWorkOfDefinition3) {

@@ -102,6 +102,9 @@ class Files(Folder):
     def test_algorithms_and_parameters_are_in_the_sources(self):
         # A build without CUDA does not list those of GPUs, so that they are looked up where they are defined.
         sources = [file.read_text(encoding="utf-8") for ending in ("cu", "cpp") for file in ROOT.glob(f"kernels/**/*.{ending}")]
+        headers = [file.read_text(encoding="utf-8") for file in ROOT.glob("kernels/**/*.cuh")]
+        shared = {parameter: constant for text in headers
+                  for constant, parameter in re.findall(r'inline constexpr Parameter (\w+)\{\s*"(\w+)"', text)}
         defining = {name: text for text in sources for name in re.findall(r'^\s+\.name = "([a-z-]+)",', text, re.MULTILINE)}
         for figure in figures.load_all():
             swept = {name for sweep in figure.sweeps for name in sweep.cells["paper"].get("parameters", {})}
@@ -109,7 +112,9 @@ class Files(Folder):
                 for name in {series.algorithm, series.on_cpu} - {None, figures.FLOOR}:
                     self.assertIn(name, defining, figure.id)
                 for parameter in {*series.parameters, *series.float_parameters, *swept}:
-                    self.assertIn(f'"{parameter}"', defining[series.algorithm], figure.id)
+                    text = defining[series.algorithm]
+                    self.assertTrue(f'"{parameter}"' in text or parameter in shared and re.search(
+                        rf"\b{shared[parameter]}\b", text), f"{figure.id}: {series.algorithm} has no '{parameter}'")
 
     def test_a_missing_key_is_named(self):
         self.assert_refused(SMALL.replace("title: A test", ""), "title: is missing")
@@ -194,6 +199,11 @@ class Claims(unittest.TestCase):
         self.assertIs(self.verdict("at(a, 10) == 20").holds, True)
         self.assertIsNone(self.verdict("at(a, 11) == 20").holds)
         self.assertIsNone(self.verdict("slope(a) > 0 for k == 1").holds)
+        # A line that does not go through the origin is straight; a square is not.
+        line = curve("a", {1: 5.0, 10: 14.0, 100: 104.0, 1000: 1004.0})
+        self.assertIs(self.verdict("bend(a) < 1e-9", line).holds, True)
+        self.assertIs(self.verdict("bend(a) > 0.5", curve("a", {1: 1.0, 10: 100.0, 100: 1e4, 1000: 1e6})).holds, True)
+        self.assertIsNone(self.verdict("bend(a) < 1 for k <= 10").holds)
 
     def test_curves_across_another_key(self):
         points = [*curve("a", {1: 2.0, 2: 2.0}, distribution="uniform"), *curve("a", {1: 6.0, 2: 3.0}, distribution="normal")]
@@ -239,6 +249,25 @@ class Parameters(Folder):
         self.assertEqual([it["parameters"] for it in cells], [{"block": 2}, {"block": 4}] * 2)
         plain = yaml.safe_load(measure.grid_of(self.tasks(SMALL), "paper"))["cells"]
         self.assertNotIn("parameters", plain[0])
+
+    def test_sweeps_say_how_often_to_run_at_the_papers_scale(self):
+        text = "repeats: 100\nseeds: each_run\n" + textwrap.dedent(SMALL).replace("x: n", "x: n\n    budget_s: 0.5")
+        cell = yaml.safe_load(measure.grid_of(self.tasks(text), "paper"))["cells"][0]
+        self.assertEqual((cell["repeats"], cell["seeds"], cell["budget_s"]), (100, "each_run", 0.5))
+        cell = yaml.safe_load(measure.grid_of(self.tasks(text), "quick"))["cells"][0]
+        self.assertNotIn("seeds", cell)
+        self.assertEqual(cell["repeats"], measure.EFFORTS["quick"][1])
+
+    def test_the_greatest_values_can_be_the_best(self):
+        task = self.tasks(SMALL.replace("distribution: uniform", "distribution: uniform, order: high"))[0]
+        self.assertEqual(task.cell.key("heap")[2], "uniform high")
+        self.assertEqual(yaml.safe_load(measure.grid_of([task], "paper"))["cells"][0]["order"], "high")
+        self.assertNotIn("order", yaml.safe_load(measure.grid_of(self.tasks(SMALL), "paper"))["cells"][0])
+
+    def test_a_series_may_end_at_a_k(self):
+        text = SMALL.replace("k: 8}", "k: [8, 16]}").replace("label: Heap,", "label: Heap, k_up_to: 8,")
+        self.assertEqual({it.cell.k for it in self.tasks(text) if it.series == "heap"}, {8})
+        self.assertEqual({it.cell.k for it in self.tasks(text) if it.series == "sort"}, {8, 16})
 
     def test_stand_ins_have_none(self):
         text = SMALL.replace("on_cpu: sort", "on_cpu: sort, parameters: {a: 1}")
@@ -594,30 +623,37 @@ class CommandLine(Folder):
         if not PROGRAM or not pathlib.Path(PROGRAM).exists():
             self.skipTest("there is no built program")
         out, grids, measured = (str(self.folder / name) for name in ("out", "grids", "measured"))
-        chosen = ("--figure", "randomized/12", "--out", out, "--skyrank", PROGRAM)
-        early = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
+        chosen = ("--figure", "randomized/14", "--out", out, "--skyrank", PROGRAM)
+        early = self.run_experiments("--figure", "randomized/14", "--out", out, "--take", measured)
         self.assertEqual(early.returncode, 2)
         self.assertIn("--grids with the same --out comes first", early.stderr)
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", grids)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 grids with 60 measurements", done.stdout)
+        self.assertIn("1 grids with 5 measurements", done.stdout)
         script = [str(EXPERIMENTS / "measure.sh"), PROGRAM, grids, measured]
         done = subprocess.run([*script, "500"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         again = subprocess.run(script, capture_output=True, text=True)
         self.assertEqual((again.returncode, again.stdout), (0, ""))
         late = subprocess.run([*script[:3], str(self.folder / "late"), "0"], capture_output=True, text=True)
-        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-12\n"))
+        self.assertEqual((late.returncode, late.stdout), (3, "out of time before 2-01-randomized-14\n"))
         try:
             import matplotlib  # noqa: F401
         except ImportError:
             self.skipTest("there is no matplotlib")
-        done = self.run_experiments("--figure", "randomized/12", "--out", out, "--take", measured)
+        done = self.run_experiments("--figure", "randomized/14", "--out", out, "--take", measured)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("60 measurements taken", done.stdout)
-        self.assertTrue((self.folder / "out/randomized-12.svg").exists())
+        self.assertIn("5 measurements taken", done.stdout)
+        self.assertTrue((self.folder / "out/randomized-14.svg").exists())
         done = self.run_experiments(*chosen, "--threads", "1", "--grids", str(self.folder / "rest"))
         self.assertIn("0 grids with 0 measurements", done.stdout)
+        # What is kept of a run can be drawn without it.
+        kept, other = str(self.folder / "kept"), self.folder / "other"
+        done = self.run_experiments("--figure", "randomized/14", "--out", out, "--keep", kept)
+        self.assertIn("randomized: 5 measurements kept", done.stdout, done.stderr)
+        done = self.run_experiments("--figure", "randomized/14", "--out", str(other), "--take", kept)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((other / "claims.md").read_text(), (self.folder / "out/claims.md").read_text())
 
 
 class Tweets(unittest.TestCase):

@@ -59,21 +59,29 @@ void with_type(Type type, const F& f) {
   }
 }
 
+/// Returns what keys are combined with so that the least of them is the best value.
+template <class Key>
+Key flipped_bits(const Cell& cell) {
+  return cell.high ? static_cast<Key>(~Key{0}) : Key{0};
+}
+
 template <class Key, class Value, class Generated>
-std::shared_ptr<const void> make_keys(const Generated* values, std::size_t n) {
+std::shared_ptr<const void> make_keys(const Generated* values, std::size_t n, Key flipped) {
   auto keys = std::make_shared_for_overwrite<Key[]>(n);
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 1 << 16), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i < range.end(); ++i) keys[i] = Key{key_of(converted<Value>(values[i]))};
+    for (std::size_t i = range.begin(); i < range.end(); ++i)
+      keys[i] = static_cast<Key>(Key{key_of(converted<Value>(values[i]))} ^ flipped);
   });
   return keys;
 }
 
 template <class Key, class Value>
-std::shared_ptr<const void> make_keys(const Column& column) {
+std::shared_ptr<const void> make_keys(const Column& column, const Cell& cell) {
+  const Key flipped = flipped_bits<Key>(cell);
   const auto n = static_cast<std::size_t>(column.size());
   const void* values = column.data().values;
-  if (column.type() == Type::float32) return make_keys<Key, Value>(static_cast<const float*>(values), n);
-  return make_keys<Key, Value>(static_cast<const std::uint32_t*>(values), n);
+  if (column.type() == Type::float32) return make_keys<Key, Value>(static_cast<const float*>(values), n, flipped);
+  return make_keys<Key, Value>(static_cast<const std::uint32_t*>(values), n, flipped);
 }
 
 /// Returns a value of the random word that `unit_float` makes a float of.
@@ -116,7 +124,8 @@ std::shared_ptr<const void> make_wide_keys(const Cell& cell, int column) {
     return scaled<Value>((static_cast<double>(stratum) + datasets::unit(word)) / static_cast<double>(n));
   };
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 1 << 16), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i < range.end(); ++i) keys[i] = key_of(value_of(i));
+    for (std::size_t i = range.begin(); i < range.end(); ++i)
+      keys[i] = static_cast<Key>(key_of(value_of(i)) ^ flipped_bits<Key>(cell));
   });
   return keys;
 }
@@ -159,8 +168,9 @@ Data make_data(const Cell& cell, const ReadColumns& read) {
     with_type(cell.type, [&]<class Value>(Value) {
       using Key = decltype(key_of(Value{}));
       using WideKey = std::conditional_t<(sizeof(Key) < 4), std::uint32_t, Key>;
-      data.memory.push_back(sizeof(Key) < static_cast<std::size_t>(key_width(cell)) ? make_keys<WideKey, Value>(column)
-                                                                                    : make_keys<Key, Value>(column));
+      data.memory.push_back(sizeof(Key) < static_cast<std::size_t>(key_width(cell))
+                                ? make_keys<WideKey, Value>(column, cell)
+                                : make_keys<Key, Value>(column, cell));
     });
     data.keys.push_back({data.memory.back().get(), key_width(cell)});
   }

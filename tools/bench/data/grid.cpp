@@ -28,9 +28,9 @@ constexpr std::int64_t kMaxRuns = 10'000;
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kKeys = {
-    "op",         "distribution", "file",    "columns", "order",   "n",       "d",
-    "k",          "type",         "ties",    "where",   "seed",    "threads", "residency",
-    "algorithms", "parameters",   "warmups", "repeats", "budget_s"};
+    "op",         "distribution", "file",    "columns", "order", "n",       "d",
+    "k",          "type",         "ties",    "where",   "seed",  "threads", "residency",
+    "algorithms", "parameters",   "warmups", "repeats", "seeds", "budget_s"};
 
 const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
 const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
@@ -38,6 +38,7 @@ const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::firs
                                                 {"all", kernels::TieRule::all},
                                                 {"any", kernels::TieRule::any}};
 const query::Choices<bool> kOrders = {{"low", false}, {"high", true}};
+const query::Choices<bool> kSeeds = {{"one", false}, {"each_run", true}};
 const query::Choices<kernels::Memory> kResidencies = {{"sent", kernels::Memory::host},
                                                       {"resident", kernels::Memory::device}};
 const query::Choices<Type> kTypes = {{"float32", Type::float32}, {"float64", Type::float64}, {"uint8", Type::uint8},
@@ -101,6 +102,11 @@ class BlockReader {
     if (const YamlNode* node = map_.find("algorithms")) base.algorithms = read_names(*node, base.op);
     base.warmups = static_cast<int>(read_or("warmups", base.warmups, 0, kMaxRuns));
     base.repeats = static_cast<int>(read_or("repeats", base.repeats, 1, kMaxRuns));
+    if (const YamlNode* node = map_.find("seeds"))
+      base.seed_each_run = query::read_choice(document_, *node, "'seeds'", kSeeds);
+    if (const YamlNode* order = map_.find("order")) {
+      base.high = query::read_choice(document_, *order, "'order'", kOrders);
+    }
     if (const YamlNode* node = map_.find("budget_s"))
       base.budget_s = read_positive(*node, "'budget_s'", "a number of seconds");
     const YamlNode* const file = map_.find("file");
@@ -135,14 +141,11 @@ class BlockReader {
       document_.fail(columns, "'columns' has more than " + std::to_string(kernels::kMaxDims) + " names");
     }
     cell.d = static_cast<int>(cell.columns.size());
-    if (const YamlNode* order = map_.find("order")) {
-      cell.high = query::read_choice(document_, *order, "'order'", kOrders);
-    }
   }
 
   void vary_data(Op op, bool of_file) {
     if (!of_file) {
-      refuse({"columns", "order"}, "is for a file, and there is none");
+      refuse({"columns"}, "is for a file, and there is none");
       const auto distributions = name_choices(datasets::distributions());
       vary("distribution", true, choices(distributions),
            [](Cell& cell, const std::string& name) { cell.distribution = name; });

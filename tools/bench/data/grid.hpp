@@ -24,7 +24,7 @@ struct Cell {
   std::string distribution;          ///< a name of datasets::distributions(), or the name of `file`
   std::filesystem::path file;        ///< the table to read columns from; empty: `distribution` is generated
   std::vector<std::string> columns;  ///< columns of `file`, one for each of `d`
-  bool high = false;                 ///< the greatest value of each column of `file` is the best, not the least
+  bool high = false;                 ///< the greatest value of each column is the best, not the least
   std::int64_t n = 0;
   int d = 1;                  ///< columns: of the skyline, or of the ranking
   std::int64_t k = 0;         ///< top-k only
@@ -39,6 +39,8 @@ struct Cell {
   Parameters parameters;                ///< values for each algorithm; others have their defaults
   int warmups = 1;                      ///< untimed runs of each algorithm
   int repeats = 5;                      ///< timed runs of each algorithm
+  /// Each run of an algorithm with a parameter `seed` has another one, from 0 on; otherwise all have that of the cell.
+  bool seed_each_run = false;
   /// Seconds for an algorithm: it is left out when its first run takes longer, and not repeated when its runs together
   /// do.
   double budget_s = 10;
@@ -64,10 +66,11 @@ struct Grid {
 ///   residency     sent, resident: whether keys go to a GPU with each run, or lie there, which only the planner's runs
 ///                 know
 ///   threads       0 to 1024
+///   order         low by default, or high
 ///   parameters    a map of names to values or lists of values, for algorithms that have all of these parameters
 /// In place of `distribution`, `d`, `type` and `seed` there may be `file`, relative to the grid's folder, `columns`, a
-/// name or a list of names, and `order` (low by default, or high). The others are `op` (skyline, top-k; required),
-/// `algorithms` (a name or a list), `warmups`, `repeats`, `budget_s`. QueryError with file, line and column, and the
+/// name or a list of names. The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`,
+/// `repeats`, `seeds` (one by default, or each_run), `budget_s`. QueryError with file, line and column, and the
 /// nearest name, for everything else.
 Grid parse_grid(std::string_view yaml, const std::string& source);
 

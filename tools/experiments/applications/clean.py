@@ -5,7 +5,6 @@ VLA's for eight hours. 512 x 512 pixels are the 2^18 of the paper's image, which
 """
 
 import numpy
-import skyrank
 
 SIZE = 512
 SOURCES = 60
@@ -53,6 +52,8 @@ def simulate(seed=1, size=SIZE):
 
 def clean(dirty, point_spread, pixels=PIXELS, iterations=ITERATIONS):
     """Returns the model of the sky, and what of the dirty image it does not explain."""
+    import skyrank  # which the image alone does not need
+
     transfer = numpy.fft.fft2(point_spread)
     model = numpy.zeros_like(dirty)
     residual = dirty.copy()

@@ -6,12 +6,13 @@ has its scores (Gaihre et al., SC 2021, section 6.1).
 
 import numpy
 
+import clean
 import degrees
 import neighbours
 import scores
 
 ROWS = 2**20
-ORDERS = {"neighbours": "low", "degrees": "high", "scores": "high"}  # which values are the best
+ORDERS = {"neighbours": "low", "degrees": "high", "scores": "high", "radio": "high"}  # which values are the best
 
 
 def distances():
@@ -27,7 +28,14 @@ def shares():
     return numpy.array([round(scores.score(text) * 1e6) for _, text in scores.docstrings()], numpy.uint32)
 
 
-VALUES = {"neighbours": distances, "degrees": lambda: degrees.degrees(ROWS), "scores": shares}
+def pixels():
+    """Returns the dirty image of CLEAN, its pixels in 32 bits from the darkest to the brightest."""
+    _, dirty, _ = clean.simulate()
+    lowest, highest = dirty.min(), dirty.max()
+    return numpy.rint((dirty.ravel() - lowest) / (highest - lowest) * (2**32 - 1)).astype(numpy.uint32)
+
+
+VALUES = {"neighbours": distances, "degrees": lambda: degrees.degrees(ROWS), "scores": shares, "radio": pixels}
 
 
 def write(name, file):

@@ -149,9 +149,12 @@ __global__ void __launch_bounds__(kNarrowThreads) find_extremes(Narrow<E, Bins> 
 constexpr int kPassesBeforeAWait = 8;
 
 constexpr Parameter kParameters[] = {
-    {"buckets", "buckets that a range is divided into; the paper has 16", 16, 2048, 256},
+    {"buckets", "buckets that a range is divided into; the paper has 16", 4, 2048, 256},
     {"by_values", "1: buckets of equal widths in the floats that keys stand for, as in the paper; 0: in the keys", 0, 1,
      0},
+    kAlwaysWrites,
+    kOrdered,
+    kReturned,
 };
 
 template <class E, class Bins>
@@ -192,6 +195,8 @@ class BucketSelection {
 };
 
 struct BucketSelect {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     if (run.parameters["by_values"] != 0) {

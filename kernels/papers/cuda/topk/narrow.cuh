@@ -26,6 +26,9 @@ using Count = unsigned long long;
 
 inline constexpr unsigned kNarrowThreads = 256;
 
+inline constexpr Parameter kAlwaysWrites{
+    "writes", "1: each pass writes what it keeps, as the paper's; 0: only where that is less work", 0, 1, 0};
+
 /// The effect of a pass on its source, besides counting bins.
 enum class Step : std::uint8_t {
   count,      ///< nothing
@@ -78,6 +81,7 @@ struct Narrow {
   std::size_t n;
   std::size_t k;
   unsigned bin_count;
+  bool always_writes;
   NarrowState<Element, Bins>* state;
   Count* histogram;
   Element* first_buffer;
@@ -98,7 +102,7 @@ struct Narrow {
     pass_ended();
     set_bin(bin);
     state->wanted -= below;
-    const bool worth_writing = 2 * inside * sizeof(Element) <= source_bytes();
+    const bool worth_writing = always_writes || 2 * inside * sizeof(Element) <= source_bytes();
     state->step = inside == state->wanted ? Step::finish : worth_writing ? Step::partition : Step::count;
   }
 
@@ -322,14 +326,16 @@ class Narrowing {
 
   Narrowing(Run& run, const E& elements, std::size_t n, std::size_t k, Element* answer, unsigned bin_count)
       : run_(run),
+        always_writes_(run.parameters[kAlwaysWrites.name] != 0),
         state_(run.allocate<NarrowState<Element, Bins>>(1)),
         histogram_(run.allocate<Count>(bin_count)),
-        first_(run.allocate<Element>(n * sizeof(typename E::Key) / (2 * sizeof(Element)))),
-        second_(run.allocate<Element>(first_.size() / 2)),
+        first_(run.allocate<Element>(always_writes_ ? n : n * sizeof(typename E::Key) / (2 * sizeof(Element)))),
+        second_(run.allocate<Element>(always_writes_ ? n : first_.size() / 2)),
         narrow_{.elements = elements,
                 .n = n,
                 .k = k,
                 .bin_count = bin_count,
+                .always_writes = always_writes_,
                 .state = state_.data(),
                 .histogram = histogram_.data(),
                 .first_buffer = first_.data(),
@@ -381,9 +387,10 @@ class Narrowing {
   }
 
   Run& run_;
+  bool always_writes_;
   Buffer<NarrowState<Element, Bins>> state_;
   Buffer<Count> histogram_;
-  // No more than is ever worth writing: half the bytes of what was read.
+  // No more than is ever written: all elements, or else half the bytes of what was read.
   Buffer<Element> first_;
   Buffer<Element> second_;
   Narrow<E, Bins> narrow_;

@@ -50,8 +50,11 @@ __global__ void __launch_bounds__(kNarrowThreads) count_leading_digit(Narrow<E, 
 }
 
 constexpr Parameter kDigitBits{"digit_bits", "bits of a digit; the paper has 8", 4, 11, 11};
+constexpr Parameter kRadixParameters[] = {kDigitBits, kAlwaysWrites, kOrdered, kReturned};
 
 struct RadixSelect {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const auto bins = 1u << static_cast<unsigned>(run.parameters[kDigitBits.name]);
@@ -74,7 +77,7 @@ const TopKAlgorithm radix_select{
         "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, "
         "sections 2.3 and 4.2",
     .device = Device::cuda,
-    .parameters = {&kDigitBits, 1},
+    .parameters = kRadixParameters,
     .supports = needs_key_columns,
     .run = solve<RadixSelect>,
 };

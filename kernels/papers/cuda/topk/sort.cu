@@ -147,7 +147,11 @@ void sort_keys(Run& run, const E& elements, std::size_t n, std::size_t k, typena
          ties.data(), chosen);
 }
 
+constexpr Parameter kSortParameters[] = {kOrdered, kReturned};
+
 struct Sort {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const bool whole = k > n / kSmallPart;
@@ -175,7 +179,7 @@ const TopKAlgorithm sort{
         "Shanbhag, Pirk, Madden: Efficient Top-K Query Processing on Massively Parallel Hardware, SIGMOD 2018, section "
         "2.2",
     .device = Device::cuda,
-    .parameters = {},
+    .parameters = kSortParameters,
     .supports = needs_key_columns,
     .run = solve<Sort>,
 };

@@ -81,7 +81,11 @@ class Construction {
   std::size_t passes_ = 0;
 };
 
+constexpr Parameter kBitByBitParameters[] = {kOrdered, kReturned};
+
 struct BitByBit {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     Construction<E>(run, elements, n, k).select(chosen);
@@ -99,7 +103,7 @@ const TopKAlgorithm bit_by_bit{
         "Govindaraju, Lloyd, Wang, Lin, Manocha: Fast Computation of Database Operations using Graphics Processors, "
         "SIGMOD 2004",
     .device = Device::cuda,
-    .parameters = {},
+    .parameters = kBitByBitParameters,
     .supports = needs_key_columns,
     .run = solve<BitByBit>,
 };

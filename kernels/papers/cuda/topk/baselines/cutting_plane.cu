@@ -22,6 +22,8 @@ namespace {
 
 constexpr Parameter kParameters[] = {
     {"few", "keys, at most, that are sorted once no more lie between both places", 1, 1 << 20, 1 << 14},
+    kOrdered,
+    kReturned,
 };
 
 /// Passes, at most: then whatever is left is sorted. Halving alone would end 64-bit keys by then.
@@ -206,6 +208,8 @@ class CuttingPlane {
 };
 
 struct MinimiseConvex {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     CuttingPlane<E>(run, elements, n, k).select(chosen);

@@ -32,7 +32,11 @@ __global__ void take_first(E elements, std::size_t k, const typename E::Key* key
   if (place < k) chosen[place] = elements.of(keys[place], rows[place]);
 }
 
+constexpr Parameter kThrustSortParameters[] = {kOrdered, kReturned};
+
 struct ThrustSort {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     using Key = typename E::Key;
@@ -62,7 +66,7 @@ const TopKAlgorithm thrust_sort{
     .summary = "sorts pairs of keys and row ids with Thrust and takes the first k",
     .source = "Monroe, Wendelberger, Michalak: Randomized Selection on the GPU, HPG 2011, section 9.1",
     .device = Device::cuda,
-    .parameters = {},
+    .parameters = kThrustSortParameters,
     .supports = needs_key_columns,
     .run = solve<ThrustSort>,
 };

@@ -34,7 +34,6 @@ struct WaitingElements {
   Element* shared;
   unsigned* warps;  ///< room for a number of each warp
   unsigned count = 0;
-  unsigned long long taken = 0;  ///< elements that were appended, in all
 
   /// Appends the elements of those threads that have one, in the order of threads. All threads call this.
   template <int kCount>
@@ -55,7 +54,6 @@ struct WaitingElements {
     for (unsigned other = 0; other < blockDim.x / 32; ++other) {
       before += other < warp ? warps[other] : 0;
       count += warps[other];
-      taken += warps[other];
     }
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
@@ -80,7 +78,8 @@ struct WaitingElements {
 };
 
 /// FusedSortReducer: the filter fills a buffer of a tile's size in shared memory; when it is full the network reduces
-/// it. The k elements that are left stay there and wait for the next ones, so that a block writes only once. Adds the
+/// it. The k elements that are left stay there and wait for the next ones, so that a block writes only once. Ours: once
+/// there are k, only elements below the greatest of them are appended, so that hardly any reductions follow. Adds the
 /// rows that take part to `taken`.
 template <int kElements, class E, class Source>
 __global__ void __launch_bounds__(launch_bound<kElements, typename E::Element>())
@@ -91,22 +90,33 @@ __global__ void __launch_bounds__(launch_bound<kElements, typename E::Element>()
   __shared__ unsigned warps[kMaxThreads / 32];
   WaitingElements<Element> waiting{dynamic_shared<Element>(), warps};
   const unsigned batch = kRowsOfThread * blockDim.x;
+  Element bound = kNoElement<Element>;
+  unsigned long long mine = 0;
   for (std::size_t first = std::size_t{blockIdx.x} * batch; first < n; first += std::size_t{gridDim.x} * batch) {
     const SpacedRows rows{first + threadIdx.x, blockDim.x, n};
     typename E::Key keys[kRowsOfThread] = {};
     const unsigned taking = source.look(rows, keys);
+    mine += static_cast<unsigned>(__popc(taking));
     Element v[kRowsOfThread];
+    unsigned wanted = 0;
 #pragma unroll
-    for (int j = 0; j < kRowsOfThread; ++j) v[j] = elements.of(keys[j], rows[j]);
-    waiting.append(plan, v, taking);
-    if (waiting.count + batch > (1u << plan.tile_bits)) waiting.template reduce<kElements>(plan, k);
+    for (int j = 0; j < kRowsOfThread; ++j) {
+      v[j] = elements.of(keys[j], rows[j]);
+      wanted |= (v[j] < bound ? taking : 0) & (1u << j);
+    }
+    if (__syncthreads_or(static_cast<int>(wanted)) == 0) continue;
+    waiting.append(plan, v, wanted);
+    if (waiting.count + batch <= (1u << plan.tile_bits)) continue;
+    waiting.template reduce<kElements>(plan, k);
+    if (waiting.count == k) bound = waiting.shared[padded(k - 1, plan.padding_shift)];
   }
   waiting.template reduce<kElements>(plan, k);
   for (unsigned i = threadIdx.x; i < k; i += blockDim.x) {
     const Element none = kNoElement<Element>;
     out[std::size_t{blockIdx.x} * k + i] = i < waiting.count ? waiting.shared[padded(i, plan.padding_shift)] : none;
   }
-  if (threadIdx.x == 0 && waiting.taken > 0) atomicAdd(taken, waiting.taken);
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(0xffffffff, mine, distance);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(taken, mine);
 }
 
 /// Writes the k least elements of the rows of [0, n) that take part, 0 < k <= 2048, in ascending order, to `chosen`,

@@ -380,6 +380,8 @@ void select_directly(Run& run, const E& elements, std::size_t n, std::size_t k, 
 }
 
 struct DrTopK {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const auto beta = static_cast<int>(run.parameters["beta"]);
@@ -425,6 +427,8 @@ constexpr Parameter kParameters[] = {
      .min = 0,
      .max = 1,
      .default_value = 0},
+    kOrdered,
+    kReturned,
 };
 
 class ExchangeScope {
@@ -439,10 +443,8 @@ TopKSolution run_part(const TopKProblem& problem, const ParameterValues& paramet
                       const BoundExchange& exchange) {
   const ExchangeScope scope(exchange);
   TopKSolution solution = solve<DrTopK>(problem, parameters, context);
-  // Places without an element stand behind the others.
-  const auto is_row = [&](RowId row) { return row >= 0 && static_cast<std::size_t>(row) < problem.n; };
-  const auto end = std::ranges::find_if_not(solution.rows, is_row);
-  solution.rows.resize(static_cast<std::size_t>(end - solution.rows.begin()));
+  // Some places may have no element.
+  std::erase_if(solution.rows, [&](RowId row) { return row < 0 || static_cast<std::size_t>(row) >= problem.n; });
   return solution;
 }
 

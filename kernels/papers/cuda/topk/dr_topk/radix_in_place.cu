@@ -10,6 +10,7 @@ namespace {
 using namespace delegate;
 
 constexpr Parameter kOverwrite{"overwrite", "1: elements out of the range are overwritten, as in GGKS", 0, 1, 0};
+constexpr Parameter kInPlaceParameters[] = {kOverwrite, kOrdered, kReturned};
 
 /// Writes the elements up to a bound.
 template <class E>
@@ -33,6 +34,8 @@ void count(Run& run, const E& /*elements*/, std::size_t n, std::size_t k, const 
 }
 
 struct RadixInPlace {
+  static constexpr bool kMayBeUnordered = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     using Element = typename E::Element;
@@ -60,7 +63,7 @@ const TopKAlgorithm radix_in_place{
     .summary = "narrows the keys down to the k-th digit by digit, reading all of them in every pass",
     .source = "Gaihre et al.: Dr. Top-k: Delegate-Centric Top-k on GPUs, SC 2021, section 5.1",
     .device = Device::cuda,
-    .parameters = {&kOverwrite, 1},
+    .parameters = kInPlaceParameters,
     .supports = needs_key_columns,
     .run = solve<RadixInPlace>,
 };

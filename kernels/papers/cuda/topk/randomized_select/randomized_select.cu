@@ -161,6 +161,8 @@ constexpr Parameter kParameters[] = {
     {"block_threads", "threads of a block, rounded down to a power of two; the paper has 64 or 128", 64, 256, kThreads},
     {"keys_per_thread", "keys of a thread, on the average; the paper has 8, and 0 leaves a grid that the device holds",
      0, 4096, 0},
+    kOrdered,
+    kReturned,
 };
 
 template <class E, unsigned kBlock>
@@ -270,6 +272,9 @@ class RandomizedSelection {
 };
 
 struct RandomizedSelect {
+  static constexpr bool kMayBeUnordered = true;
+  static constexpr bool kSelectsAll = true;
+
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const auto threads = run.parameters["block_threads"];

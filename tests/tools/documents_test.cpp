@@ -37,10 +37,10 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// README.md and the pages of engine/docs, sorted.
+/// README.md and the pages below engine/docs, sorted.
 std::vector<std::filesystem::path> pages() {
   std::vector<std::filesystem::path> result = {kRoot / "README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "engine/docs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "engine/docs")) {
     if (entry.path().extension() == ".md") result.push_back(entry.path());
   }
   std::sort(result.begin(), result.end());

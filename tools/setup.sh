@@ -9,7 +9,7 @@ usage: tools/setup.sh [--test] [--spark] [--cuda]
              unless the system has it
   --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
              thread sanitizer sees into, into .deps/python an environment with clang-format, clang-tidy and what the tests
-             of the Python package need, and, on x86-64, a compiler and an emulator of ARM processors, with libraries for
+             of the Python package need, into .deps/site what makes the site of the pages, and, on x86-64, a compiler and an emulator of ARM processors, with libraries for
              them in .deps/aarch64
   --spark    also, for the stage `spark` of tools/test.sh, a Java runtime unless there is one, and PySpark into .deps/spark
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
@@ -123,11 +123,11 @@ END
   replace "$scratch/pyarrow" pyarrow
 }
 
-# A virtual environment of the first python3; the extension is built for that interpreter.
-setup_python() {
-  local folder=$DEPS/python pinned=$REQUIREMENTS/python.txt
-  if cmp -s "$pinned" "$folder/requirements.txt" && "$folder/bin/python" -c "import nanobind" 2>/dev/null; then return; fi
-  say "installing the environment of the Python tests"
+# setup_environment NAME REQUIREMENTS MODULE PURPOSE: a virtual environment of the first python3, in .deps/NAME.
+setup_environment() {
+  local folder=$DEPS/$1 pinned=$REQUIREMENTS/$2.txt
+  if cmp -s "$pinned" "$folder/requirements.txt" && "$folder/bin/python" -c "import $3" 2>/dev/null; then return; fi
+  say "installing the environment of $4"
   make_scratch
   # An environment does not move, so a failed one is removed from its place.
   rm -rf "$folder"
@@ -135,6 +135,12 @@ setup_python() {
   python3 -m pip --python "$folder/bin/python" install -q --disable-pip-version-check --no-deps --only-binary=:all: \
     --require-hashes -r "$pinned" || { rm -rf "$folder"; fail "pip could not install $pinned; its message is above"; }
   cp "$pinned" "$folder/requirements.txt"
+}
+
+# The extension is built for the interpreter of the first.
+setup_python() {
+  setup_environment python python nanobind "the Python tests"
+  setup_environment site site sphinx "the site"
 }
 
 # PySpark for the environment of the Python tests. PyPI has its source alone, which pip makes a wheel of.

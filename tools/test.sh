@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Without arguments all stages; with arguments those named, in their order.
 # The stage `spark`, which takes minutes and a Java runtime, runs only where it is named.
-# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [release] [tidy] [asan] [tsan] [fuzz] [arm] [spark]
+# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [site] [release] [tidy] [asan] [tsan] [fuzz] [arm] [spark]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly STAGES=(setup format checks release tidy asan tsan fuzz arm)
+readonly STAGES=(setup format checks site release tidy asan tsan fuzz arm)
 readonly NAMED_STAGES=(spark)  # which run only where they are named
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-20}  # whose files clang-tidy looks at, or all
@@ -68,6 +68,15 @@ check_reference() {
   }
   doxygen engine/docs/Doxyfile
   echo "reference: build/api/index.html"
+}
+
+# The pages as a site, build/site/index.html, that needs no network. A broken link, a missing anchor, a page that no table of
+# contents names and a public name that the references lack are errors.
+stage_site() {
+  if left_out site site; then return 0; fi
+  doxygen engine/docs/Doxyfile
+  rm -rf build/site
+  .deps/site/bin/python -B -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c tools/site -d build/site-state . build/site
 }
 
 # What users get: whole queries, the kernels with every kind of vectors, programs, packages, the Python package. Unit tests of

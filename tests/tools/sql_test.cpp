@@ -180,7 +180,7 @@ TEST_F(SqlCommand, ShowsPlans) {
   EXPECT_THAT(run({"sql", kFront, "--analyze"}).out, HasSubstr("measured"));
   EXPECT_THAT(run({"sql", kFront, "--candidates"}).out, AllOf(HasSubstr("candidates\n"), Not(HasSubstr("measured"))));
   expect_mistake({"sql", kFront, "--explain", "--format", "csv"},
-                 "--format, --out, --rows and --plan are for answers: leave them out with --explain, "
+                 "--format, --out, --report, --rows and --plan are for answers: leave them out with --explain, "
                  "--analyze and --candidates");
 }
 

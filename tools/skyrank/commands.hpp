@@ -44,6 +44,7 @@ struct RunArguments {
   BatchArguments batch;
   std::string format;                ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
   std::filesystem::path out;         ///< file of one query, or folder for one file a query; empty: standard output
+  std::filesystem::path report;      ///< page of HTML with the answers; empty: none
   std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
   int threads = 0;                   ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;

@@ -129,7 +129,7 @@ class Files:
 
     @property
     def units(self) -> list[int]:
-        """Number of rows of each unit: a row group of Parquet, a record batch of Arrow, a whole file otherwise."""
+        """Numbers of rows of the units, which are row groups of Parquet, record batches of Arrow, or else whole files."""
         return self._core_data.units()
 
     def part(self, begin: int, end: int) -> Files:

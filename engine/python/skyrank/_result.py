@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import QueryError, required
 from ._output.columns import matrix_of, to_list, to_numpy, view
+from ._output.report import write_report
 from ._output.tables import SHOWN_ROWS, html_table, shape_of, text_table
 from ._preferences import low
 from ._query import Query, core_of
@@ -194,6 +196,19 @@ class Result:
         year that no datetime has, the times of that column are NumPy's datetime64 scalars, in UTC.
         """
         return {name: to_list(self._table.column(name)) for name in self.columns}
+
+    def report(self, path: str | os.PathLike[str], name: str = "answer") -> None:
+        """Writes a page of HTML that needs no network: the answer as a table that sorts, its front, its plan and its times.
+
+        Args:
+            path: The file.
+            name: The heading of the answer.
+
+        Raises:
+            DataError: A text is not valid UTF-8.
+            OSError: The file cannot be written.
+        """
+        write_report(path, name, self)
 
     def __repr__(self) -> str:
         rows = len(self)

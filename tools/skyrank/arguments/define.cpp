@@ -114,6 +114,10 @@ void add_answer_options(CLI::App& command, RunArguments& run, Arguments& argumen
                   "Write the answer of one query to this file, such as best.parquet, or each answer to "
                   "PATH/<query name>.<format>")
       ->type_name("PATH");
+  command
+      .add_option("--report", run.report,
+                  "Also write a page of HTML with the queries, their answers, fronts, plans and times to this file")
+      ->type_name("FILE");
   add_engine_options(command, run.threads, arguments);
   command
       .add_option(

@@ -4,6 +4,7 @@
 
 #include "engine/executor/limits.hpp"
 #include "tools/skyrank/answers/answers.hpp"
+#include "tools/skyrank/answers/html_report.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/tables/batch_input.hpp"
@@ -53,7 +54,7 @@ int run(const RunArguments& arguments, Console& console, Signals& signals) {
 }
 
 int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals) {
-  const auto writer = make_answer_writer(arguments, batch.queries.size(), console);
+  auto writer = make_answer_writer(arguments, batch.queries.size(), console);
   const BatchMemory memory = memory_of(batch, arguments.memory_bytes);
   const Engine engine({.threads = arguments.threads,
                        .device = arguments.device,
@@ -64,6 +65,7 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   InputTables tables(batch, arguments.threads, memory, console, signals);
+  if (!arguments.report.empty()) writer = with_html_report(std::move(writer), arguments.report, console.stop());
   ErrorReport errors(console);
   exec::Timer timer;
   for (const Query& query : batch.queries) {

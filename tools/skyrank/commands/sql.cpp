@@ -124,9 +124,9 @@ int sql(const SqlArguments& arguments, Console& console, Signals& signals) {
   const Batch batch = batch_of(arguments);
   const RunArguments& run = arguments.run;
   if (!arguments.explain && !arguments.analyze && !arguments.candidates) return run_batch(batch, run, console, signals);
-  if (!run.format.empty() || !run.out.empty() || run.rows || run.plan) {
+  if (!run.format.empty() || !run.out.empty() || !run.report.empty() || run.rows || run.plan) {
     throw UsageError(
-        "--format, --out, --rows and --plan are for answers: leave them out with --explain, --analyze and "
+        "--format, --out, --report, --rows and --plan are for answers: leave them out with --explain, --analyze and "
         "--candidates");
   }
   ExplainArguments explain;

@@ -24,8 +24,10 @@ std::vector<std::string> judge(const kernels::TopKProblem& problem, std::span<co
 /// The rows of a right answer to a top-k problem under TieRule::first or any, kept for problems of the same keys that
 /// ask for fewer of them.
 struct KeptReference {
-  Answer rows;
-  bool sorted = false;  ///< in the order of the answer, so that its first rows are the answer for a lesser k
+  Answer rows;  ///< in the order of an answer, so that its first rows are the answer for a lesser k
+  bool by_first = false;
+  Answer set;  ///< the best rows, as `as_set` returns them
+  std::size_t set_k = 0;
 };
 
 /// The same with a reference that is kept between calls.
@@ -34,7 +36,7 @@ std::vector<std::string> judge(const kernels::TopKProblem& problem, std::span<co
 
 /// Returns an answer without its order: a bit for each of n rows in words of 64, then the number of its rows and how
 /// many of them are no rows of the problem. So answers of the same rows are equal.
-Answer as_set(const Answer& answer, std::size_t n);
+Answer as_set(std::span<const kernels::RowId> answer, std::size_t n);
 
 /// Judges answers without order, as `as_set` returns them. Not under TieRule::all or last.
 std::vector<std::string> judge_sets(const kernels::TopKProblem& problem, std::span<const Answer> sets,

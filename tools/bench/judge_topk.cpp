@@ -132,9 +132,9 @@ Answer filtered(const RowSet& rows, const Passes& passes) {
   return found;
 }
 
-/// The best rows, in the order of an answer if `sorted`. Column by column: rows below the k-th key are in, rows above
+/// Column by column: rows below the k-th key are in, rows above
 /// are out, and the next column decides among the rest.
-Answer reference(const TopKProblem& problem, bool sorted) {
+Answer reference(const TopKProblem& problem) {
   const std::size_t k = std::min(problem.k, problem.n);
   if (k == 0) return {};
   Answer chosen;
@@ -150,7 +150,6 @@ Answer reference(const TopKProblem& problem, bool sorted) {
   const std::size_t wanted = problem.ties == TieRule::all ? rest.size() : k - chosen.size();
   const std::size_t first = problem.ties == TieRule::last ? rest.size() - wanted : 0;
   for (std::size_t i = first; i < first + wanted; ++i) chosen.push_back(rest[i]);
-  if (!sorted) return chosen;
   tbb::parallel_sort(chosen.begin(), chosen.end(), [&](RowId a, RowId b) {
     const std::weak_ordering order = compare(problem, a, b);
     return order != 0 ? order < 0 : a < b;
@@ -158,17 +157,49 @@ Answer reference(const TopKProblem& problem, bool sorted) {
   return chosen;
 }
 
-/// Longer references are made for each problem rather than sorted to be kept.
-constexpr std::size_t kMaxKept = std::size_t{1} << 24;
-
-/// Has `kept` hold a reference that begins with the problem's answer, or has its rows, and returns the part.
-std::span<const RowId> reference_in(KeptReference& kept, const TopKProblem& problem, bool needs_order) {
+/// Has `kept` hold a reference that begins with the problem's answer, and returns the part.
+std::span<const RowId> reference_in(KeptReference& kept, const TopKProblem& problem) {
   const std::size_t k = std::min(problem.k, problem.n);
-  const bool sorted = needs_order || k <= kMaxKept;
   const bool by_first = problem.ties == TieRule::first || problem.ties == TieRule::any;
-  if (by_first && kept.sorted && k <= kept.rows.size()) return std::span(kept.rows).first(k);
-  kept = {.rows = reference(problem, sorted), .sorted = sorted && by_first};
+  if (by_first && kept.by_first && k <= kept.rows.size()) return std::span(kept.rows).first(k);
+  kept.rows = reference(problem);
+  kept.by_first = by_first;
   return kept.rows;
+}
+
+/// The best rows by one column as a set: rows below the k-th key are in, and the first of those that have it.
+Answer best_as_set(const TopKProblem& problem) {
+  const std::size_t k = std::min(problem.k, problem.n);
+  const KeyColumn& column = problem.keys.front();
+  const std::uint64_t last = key_at_place(column, RowSet(problem.n), k - 1);
+  Answer set((problem.n + 63) / 64 + 2);
+  with_keys(column, [&](const auto* keys) {
+    std::vector<std::size_t> ties(blocks_of(problem.n) + 1);
+    tbb::enumerable_thread_specific<std::size_t> less(0);
+    for_each_block(problem.n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+      std::size_t below = 0;
+      std::size_t equal = 0;
+      for (std::size_t row = begin; row < end; ++row) {
+        below += keys[row] < last ? 1 : 0;
+        equal += keys[row] == last ? 1 : 0;
+      }
+      less.local() += below;
+      ties[block + 1] = equal;
+    });
+    std::partial_sum(ties.begin(), ties.end(), ties.begin());
+    const std::size_t wanted = k - less.combine(std::plus{});
+    // A block has whole words.
+    for_each_block(problem.n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+      std::size_t tie = ties[block];
+      for (std::size_t row = begin; row < end; ++row) {
+        const bool is_in = keys[row] < last || (keys[row] == last && tie < wanted);
+        tie += keys[row] == last ? 1 : 0;
+        set[row / 64] |= static_cast<RowId>(std::uint64_t{is_in ? 1U : 0U} << (row % 64));
+      }
+    });
+  });
+  set[set.size() - 2] = static_cast<RowId>(k);
+  return set;
 }
 
 std::string fault_of(const TopKProblem& problem, const Answer& answer, std::span<const RowId> expected) {
@@ -198,13 +229,13 @@ std::vector<std::string> judge(const TopKProblem& problem, std::span<const Answe
 }
 
 std::vector<std::string> judge(const TopKProblem& problem, std::span<const Answer> answers, KeptReference& kept) {
-  const std::span<const RowId> expected = reference_in(kept, problem, true);
+  const std::span<const RowId> expected = reference_in(kept, problem);
   std::vector<std::string> faults;
   for (const Answer& answer : answers) faults.push_back(fault_of(problem, answer, expected));
   return faults;
 }
 
-Answer as_set(const Answer& answer, std::size_t n) {
+Answer as_set(std::span<const RowId> answer, std::size_t n) {
   const std::size_t words = (n + 63) / 64;
   Answer set(words + 2);
   tbb::enumerable_thread_specific<RowId> outside(0);
@@ -225,8 +256,11 @@ Answer as_set(const Answer& answer, std::size_t n) {
 }
 
 std::vector<std::string> judge_sets(const TopKProblem& problem, std::span<const Answer> sets, KeptReference& kept) {
-  const std::span<const RowId> rows = reference_in(kept, problem, false);
-  const Answer expected = as_set({rows.begin(), rows.end()}, problem.n);
+  if (kept.set_k != problem.k) {
+    kept.set = problem.keys.size() == 1 ? best_as_set(problem) : as_set(reference_in(kept, problem), problem.n);
+    kept.set_k = problem.k;
+  }
+  const Answer& expected = kept.set;
   std::vector<std::string> faults;
   for (const Answer& set : sets) {
     if (set == expected) {
@@ -237,8 +271,8 @@ std::vector<std::string> judge_sets(const TopKProblem& problem, std::span<const 
     for (std::size_t word = 0; word + 2 < set.size(); ++word) {
       missing += static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(expected[word] & ~set[word])));
     }
-    faults.push_back(
-        fmt::format("{} rows instead of {}, of which {} are missing", set[set.size() - 2], rows.size(), missing));
+    faults.push_back(fmt::format("{} rows instead of {}, of which {} are missing", set[set.size() - 2],
+                                 expected[expected.size() - 2], missing));
   }
   return faults;
 }

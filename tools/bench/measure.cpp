@@ -173,7 +173,7 @@ class Rounds {
       if (timed) it.samples.push_back(its_ms);
       it.seconds += its_ms / 1e3;
       it.overran = first && it.seconds > cell_.budget_s;
-      if (!timed || !is_unordered_) take_answer(it, {solution.rows.begin(), solution.rows.end()});
+      if (!timed || !is_unordered_) take_answer(it, solution.rows);
     } catch (const kernels::Cancelled&) {
       if (options_.stop.stop_requested()) throw;
       it.overran = true;
@@ -209,7 +209,7 @@ class Rounds {
         it.stages = std::move(kernels::noted_stages());
       }
       it.transfers = solution.times;
-      if (!is_checked) take_answer(it, {solution.rows.begin(), solution.rows.end()});
+      if (!is_checked) take_answer(it, solution.rows);
     };
     if (!runs_on_gpu(it)) {
       it.extra_memory = extra_memory(count);
@@ -222,9 +222,10 @@ class Rounds {
     it.transfers.h2d_ms = *kept_.h2d_ms;
   }
 
-  void take_answer(Contender<Algorithm>& it, Answer answer) {
-    it.result_size = answer.size();
-    it.answers.push_back(answers_.place_of(is_unordered_ ? as_set(answer, problem_.n) : std::move(answer)));
+  void take_answer(Contender<Algorithm>& it, std::span<const kernels::RowId> rows) {
+    it.result_size = rows.size();
+    it.answers.push_back(
+        answers_.place_of(is_unordered_ ? as_set(rows, problem_.n) : Answer(rows.begin(), rows.end())));
   }
 
   bool runs_on_gpu(const Contender<Algorithm>& it) const {

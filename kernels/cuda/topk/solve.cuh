@@ -204,7 +204,11 @@ TopKSolution solve(const TopKProblem& problem, const ParameterValues& parameters
     }
   }
   const auto take = [&](const Buffer<RowId>& answer) {
-    if (run.unordered == nullptr) stages.solved();
+    if (run.unordered == nullptr) {
+      stages.solved();
+    } else {
+      device.synchronize();  // row ids were made after the end that the copy waits for
+    }
     solution.rows.resize(answer.size());
     device.transfer().download(solution.rows.data(), answer.data(), answer.bytes());
   };

@@ -151,6 +151,7 @@ constexpr Parameter kSortParameters[] = {kOrdered, kReturned};
 
 struct Sort {
   static constexpr bool kMayBeUnordered = true;
+  static constexpr bool kSelectsAll = true;
 
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {

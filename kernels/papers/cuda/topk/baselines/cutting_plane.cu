@@ -209,6 +209,7 @@ class CuttingPlane {
 
 struct MinimiseConvex {
   static constexpr bool kMayBeUnordered = true;
+  static constexpr bool kSelectsAll = true;
 
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {

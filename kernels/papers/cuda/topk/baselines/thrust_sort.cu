@@ -36,6 +36,7 @@ constexpr Parameter kThrustSortParameters[] = {kOrdered, kReturned};
 
 struct ThrustSort {
   static constexpr bool kMayBeUnordered = true;
+  static constexpr bool kSelectsAll = true;
 
   template <class E>
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {

@@ -9,8 +9,8 @@ usage: tools/setup.sh [--test] [--spark] [--cuda]
              unless the system has it
   --test     also what tools/test.sh needs: test libraries, clang and its tools, into .deps/tbb-tsan a oneTBB that the
              thread sanitizer sees into, into .deps/python an environment with clang-format, clang-tidy and what the tests
-             of the Python package need, into .deps/site what makes the site of the pages, and, on x86-64, a compiler and an emulator of ARM processors, with libraries for
-             them in .deps/aarch64
+             of the Python package need, into .deps/site what makes the site of the pages, and, on x86-64, a compiler and an
+             emulator of ARM processors, with libraries for them in .deps/aarch64
   --spark    also, for the stage `spark` of tools/test.sh, a Java runtime unless there is one, and PySpark into .deps/spark
   --cuda     also, where there is no nvcc, the CUDA 13.0 compiler into .deps/cuda
 END

@@ -37,7 +37,7 @@ ColumnNames names_in_json(const InputFile& file, const ReadOptions& options, Rea
   for (const JsonColumn& column : file.json_lines(options, meter).columns) {
     if (column.type != nullptr || options.types.contains(column.name)) {
       names.names.push_back(column.name);
-    } else {
+    } else if (!column.has_members) {
       names.unsupported.push_back({.name = column.name, .type = column.nested});
     }
   }
@@ -115,13 +115,13 @@ TablePtr read_csv_file(const InputFile& file, const std::vector<std::string>& co
   narrowed.columns = columns;
   // The meter counts bytes of the file, which are others than those of a text that was compressed.
   ReadMeter unheard({});
-  ReadMeter& heard = file.is_compressed() ? unheard : meter;
+  ReadMeter& heard = file.is_stored_otherwise() ? unheard : meter;
   // Bytes of another machine are read once, and compressed ones decompressed once.
   file.refuse_too_large();
-  const bool in_blocks = !file.is_compressed() && !is_remote(file.name());
+  const bool in_blocks = !file.is_stored_otherwise() && !is_remote(file.name());
   const auto text = in_blocks ? nullptr : file.text(options.threads);
   if (given.empty()) {
-    const CsvFile blocks{in_blocks ? file.data().reader({}) : open_buffer(text, {}), file.name(), file.delimiter()};
+    const CsvFile blocks = file.csv_file(in_blocks ? file.data().reader({}) : open_buffer(text, {}));
     if (auto table = plain_csv_table(blocks, narrowed, heard)) return table;
   }
   return csv_table(file.csv(in_blocks ? file.text(options.threads) : text), narrowed, given, heard);

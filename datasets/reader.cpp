@@ -104,7 +104,7 @@ std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::pat
   for (const std::filesystem::path& path : paths) {
     InputFile& file = files.emplace_back(path, prepared);
     if (file.format() != files.front().format() || !may_be_source(file, options)) return nullptr;
-    if (file.is_compressed()) file.unpack(*prepared.pipes);
+    if (file.is_stored_otherwise()) file.unpack(*prepared.pipes);
     if (paths.size() > 1) file.data().close();
   }
   if (files.empty()) return nullptr;
@@ -124,7 +124,11 @@ std::shared_ptr<const Source> open_source(const std::vector<std::filesystem::pat
 Table read_csv(std::string_view text, const std::string& name, const ReadOptions& options) {
   const CsvText csv{std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(text.data()),
                                                     static_cast<std::int64_t>(text.size())),
-                    name, options.delimiter.value_or(',')};
+                    name,
+                    options.delimiter.value_or(','),
+                    1,
+                    options.decimal.value_or('.'),
+                    options.skip.value_or(0)};
   ReadMeter unheard({});
   return to_skyrank(csv_table(csv, options, {}, unheard), name);
 }

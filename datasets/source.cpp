@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "datasets/generate/generate.hpp"
+#include "datasets/input/encoding.hpp"
 #include "datasets/input/files.hpp"
+#include "datasets/json/json_document.hpp"
 #include "engine/stop.hpp"
 
 namespace skyrank::datasets {
@@ -39,6 +41,12 @@ ReadOptions read_options(const TableSpec& spec, const NamedFiles& named, const s
   read.format = named.format;
   if (!spec.csv.delimiter.empty()) read.delimiter = parse_delimiter(spec.csv.delimiter, spec.location);
   read.header = spec.csv.header;
+  if (!spec.csv.decimal.empty()) read.decimal = parse_decimal_sign(spec.csv.decimal, spec.location);
+  read.skip = spec.csv.skip;
+  read.comment = spec.csv.comment;
+  read.flatten = spec.flatten;
+  if (!spec.encoding.empty()) read.encoding = parse_encoding(spec.encoding, spec.location);
+  if (!spec.records.empty()) read.records = parse_json_path(spec.records, spec.location);
   read.null_spellings = spec.csv.null_spellings;
   for (const auto& [column, type] : spec.types) {
     read.types.emplace(column, parse_column_type(type, column, spec.location));
@@ -51,6 +59,7 @@ ReadOptions read_options(const TableSpec& spec, const NamedFiles& named, const s
   read.memory_bytes = options.memory_bytes;
   read.folder_root = base;
   read.pipes = options.pipes;
+  read.on_note = options.on_note;
   read.progress = options.progress;
   read.stop = options.stop;
   return read;

@@ -22,10 +22,11 @@ struct LoadOptions {
   std::optional<std::vector<std::string>> columns;  ///< read only these, in this order; nothing means all
   /// See ReadOptions.
   std::function<std::vector<std::string>(const std::vector<std::string>& names)> choose_columns = {};
-  bool skip_unsupported = false;  ///< leave those of `columns` that cannot be read out
-  int threads = 0;                ///< 0: all cores the process may use
-  std::int64_t block_bytes = 0;   ///< see ReadOptions
-  std::size_t memory_bytes = 0;   ///< see ReadOptions
+  bool skip_unsupported = false;                         ///< leave those of `columns` that cannot be read out
+  int threads = 0;                                       ///< 0: all cores the process may use
+  std::int64_t block_bytes = 0;                          ///< see ReadOptions
+  std::size_t memory_bytes = 0;                          ///< see ReadOptions
+  std::function<void(const std::string&)> on_note = {};  ///< see ReadOptions
   Progress progress;
   std::stop_token stop = {};         ///< CancelledError soon after a stop is requested
   std::shared_ptr<PipeCache> pipes;  ///< shared by calls that load several tables; null: one for this call

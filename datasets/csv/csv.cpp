@@ -2,6 +2,7 @@
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/builder.h>
 #include <arrow/chunked_array.h>
 #include <arrow/csv/options.h>
 #include <arrow/csv/reader.h>
@@ -21,6 +22,7 @@
 #include "datasets/arrow/arrow_types.hpp"
 #include "datasets/arrow/text_types.hpp"
 #include "datasets/csv/csv_errors.hpp"
+#include "datasets/csv/csv_form.hpp"
 #include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
@@ -47,12 +49,19 @@ struct CsvLayout {
 
 std::string unnamed(std::size_t index) { return "c" + std::to_string(index); }
 
-// Lines that end in a delimiter have one more field than they have values.
-bool trailing_field_is_empty(CsvScanner scanner, std::size_t fields) {
-  while (scanner.next()) {
-    if (scanner.fields().size() == fields && !scanner.fields().back().raw.empty()) return false;
+/// Returns how many fields at the end have no name, and in no record a value: lines that end in a delimiter have one,
+/// and exports of spreadsheets several. Without a header only the last may be one.
+std::size_t trailing_empty_fields(CsvScanner scanner, const std::vector<std::string>& names, bool header) {
+  const std::size_t fields = names.size();
+  std::size_t empty = 1;
+  while (header && empty + 1 < fields && names[fields - empty - 1].empty()) ++empty;
+  while (empty > 0 && scanner.next()) {
+    if (scanner.fields().size() != fields) continue;
+    for (std::size_t i = 1; i <= empty; ++i) {
+      if (!scanner.fields()[fields - i].raw.empty()) empty = i - 1;
+    }
   }
-  return true;
+  return empty;
 }
 
 void refuse_duplicate_names(const std::vector<std::string>& names, const Location& header) {
@@ -71,10 +80,12 @@ CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
   if (view.starts_with("\xFF\xFE") || view.starts_with("\xFE\xFF")) {
     throw DataError("the file is UTF-16; convert it to UTF-8", {text.name, 0, 0});
   }
-  CsvScanner scanner(view, text.delimiter);
+  const bool header = text.has_header(options);
+  CsvScanner scanner = text.scanner();
+  const std::size_t begin = scanner.end();
   if (!scanner.next()) {
-    throw DataError(options.header ? "the file is empty; its first line should name the columns"
-                                   : "the file is empty, so the number of its columns is unknown",
+    throw DataError(header ? "the file is empty; its first line should name the columns"
+                           : "the file is empty, so the number of its columns is unknown",
                     {text.name, 0, 0});
   }
   CsvLayout layout;
@@ -82,21 +93,25 @@ CsvLayout layout_of(const CsvText& text, const ReadOptions& options) {
   if (scanner.unterminated()) refuse_malformed_records(text, layout.shape);
   const Location first_line{text.name, scanner.line(), 0};
   layout.names.resize(layout.shape.fields);
-  const bool last_unnamed = !options.header || scanner.fields().back().raw.empty();
-  if (options.header) {
+  const bool last_unnamed = !header || scanner.fields().back().raw.empty();
+  if (header) {
     arrow::util::InitializeUTF8();
     for (std::size_t i = 0; i < layout.shape.fields; ++i) layout.names[i] = scanner.fields()[i].text();
     for (const std::string& name : layout.names) {
       if (!arrow::util::ValidateUTF8(name)) {
-        throw DataError("a column name is not valid UTF-8; convert the file to UTF-8", first_line);
+        throw DataError(
+            "a column name is not valid UTF-8; state the 'encoding' of the file, such as windows-1252, or convert it "
+            "to UTF-8",
+            first_line);
       }
     }
     layout.shape.data_begin = scanner.end();
   } else {
-    scanner = CsvScanner(view, text.delimiter);
+    scanner = text.scanner();
+    if (text.skipped_lines > 0) layout.shape.data_begin = begin;
   }
-  if (layout.shape.fields > 1 && last_unnamed && trailing_field_is_empty(scanner, layout.shape.fields)) {
-    layout.names.pop_back();
+  if (layout.shape.fields > 1 && last_unnamed) {
+    layout.names.resize(layout.shape.fields - trailing_empty_fields(scanner, layout.names, header));
   }
   for (std::size_t i = 0; i < layout.names.size(); ++i) {
     if (layout.names[i].empty()) layout.names[i] = unnamed(i);
@@ -248,22 +263,39 @@ class CsvReading {
     for (const std::size_t i : indices) texts.emplace(i, arrow::utf8());
     std::vector<ValuesPtr> columns = parse(indices, texts, quotes_.any ? Quoted::may_be_null : Quoted::never_null);
     for (std::size_t k = 0; k < indices.size(); ++k) {
-      columns[k] = values_of(indices[k], *columns[k], types.at(indices[k]));
+      columns[k] = values_of(indices[k], columns[k], types.at(indices[k]));
     }
     return columns;
   }
 
   /// The values of a column of texts; DataError with the line of a text that is none.
-  ValuesPtr values_of(std::size_t index, const arrow::ChunkedArray& texts, const TypePtr& type) {
+  ValuesPtr values_of(std::size_t index, const ValuesPtr& texts, const TypePtr& type) {
     const StatedType* const stated = stated_type(index);
     TypeChoices choices = {type};
     if (stated != nullptr && type_choices(*stated).front()->Equals(type)) choices = type_choices(*stated);
-    ParsedTexts parsed = parse_texts(texts, choices);
+    ParsedTexts parsed = parse_texts(*with_point(texts, *choices.front()), choices);
     if (parsed.values != nullptr) return std::move(parsed.values);
     const CsvPlace field = field_in_record(text_, layout_.shape, index, parsed.wrong_row);
     throw DataError("column '" + layout_.names[index] + "' " +
                         no_value_of(field.text, stated == nullptr ? type->ToString() : stated->name),
                     {text_.name, field.line, 0});
+  }
+
+  /// Texts whose numbers have a decimal point, which the types of numbers need.
+  ValuesPtr with_point(const ValuesPtr& texts, const arrow::DataType& type) const {
+    const bool has_point = arrow::is_floating(type.id()) || arrow::is_decimal(type.id());
+    if (text_.decimal == '.' || !has_point) return texts;
+    arrow::StringBuilder changed;
+    for (const auto& chunk : texts->chunks()) {
+      const auto& values = static_cast<const arrow::StringArray&>(*chunk);
+      for (std::int64_t i = 0; i < values.length(); ++i) {
+        check(values.IsNull(i) ? changed.AppendNull() : changed.Append(with_decimal_point(values.GetView(i))),
+              text_.name, "values");
+      }
+    }
+    auto array = changed.Finish();
+    check(array.status(), text_.name, "values");
+    return std::make_shared<arrow::ChunkedArray>(*std::move(array));
   }
 
   const StatedType* stated_type(std::size_t index) const {
@@ -357,6 +389,7 @@ class CsvReading {
     // The search for block limits is slower where these may be inside fields.
     parsing.newlines_in_values = quotes_.line_breaks;
     auto converting = arrow::csv::ConvertOptions::Defaults();
+    converting.decimal_point = text_.decimal;
     converting.null_values = null_spellings(options_);
     converting.true_values = {"true", "True", "TRUE"};
     converting.false_values = {"false", "False", "FALSE"};
@@ -467,6 +500,12 @@ class CsvReading {
 
 std::string_view CsvText::view() const { return std::string_view(*bytes); }
 
+CsvScanner CsvText::scanner() const {
+  CsvScanner scanner(view(), delimiter, first_line);
+  scanner.skip_lines(skipped_lines);
+  return scanner;
+}
+
 std::vector<std::string> null_spellings(const ReadOptions& options) {
   std::vector<std::string> spellings = options.null_spellings;
   if (spellings.empty()) spellings = {"NULL", "null", "NA", "N/A"};
@@ -491,14 +530,15 @@ std::vector<std::string> csv_names(const CsvText& text, const ReadOptions& optio
 
 std::optional<CsvHeader> csv_header(const CsvText& prefix, const ReadOptions& options) {
   const std::string_view view = prefix.view();
-  CsvScanner scanner(view, prefix.delimiter);
+  CsvScanner scanner = prefix.scanner();
   if (!scanner.next() || scanner.unterminated() || scanner.end() >= view.size()) return std::nullopt;
   // An empty last field may be one that all records have after a trailing delimiter.
   if (scanner.fields().size() > 1 && scanner.fields().back().raw.empty()) return std::nullopt;
-  const auto first_record = arrow::SliceBuffer(prefix.bytes, 0, static_cast<std::int64_t>(scanner.end()));
-  CsvLayout layout = layout_of({first_record, prefix.name, prefix.delimiter}, options);
+  CsvText first_record = prefix;
+  first_record.bytes = arrow::SliceBuffer(prefix.bytes, 0, static_cast<std::int64_t>(scanner.end()));
+  CsvLayout layout = layout_of(first_record, options);
   CsvHeader header{std::move(layout.names), layout.shape.fields};
-  if (!options.header) return header;
+  if (layout.shape.data_begin == 0) return header;
   header.begin = layout.shape.data_begin - 1;
   header.first_line = count_line_breaks(view.substr(0, layout.shape.data_begin));
   return header;

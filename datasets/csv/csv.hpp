@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "datasets/csv/csv_scan.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/input/read_options.hpp"
 
@@ -23,9 +24,16 @@ struct CsvText {
   std::shared_ptr<arrow::Buffer> bytes;
   std::string name;  ///< name of the file, for messages
   char delimiter = ',';
-  std::int64_t first_line = 1;  ///< number of the first line in the file
+  std::int64_t first_line = 1;      ///< number of the first line in the file
+  char decimal = '.';               ///< decimal sign of numbers: '.' or ','
+  std::int64_t skipped_lines = 0;   ///< lines at the start that are no records
+  std::optional<bool> header = {};  ///< header that was recognised; nothing: the options say
 
   std::string_view view() const;
+  /// Returns true if the first record holds the names.
+  bool has_header(const ReadOptions& options) const { return header.value_or(options.header.value_or(true)); }
+  /// Returns a scanner of its records, the header among them.
+  CsvScanner scanner() const;
 };
 
 /// Types that are given rather than inferred, by column.

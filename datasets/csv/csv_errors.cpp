@@ -6,6 +6,7 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/arrow/number_text.hpp"
+#include "datasets/csv/csv_form.hpp"
 #include "datasets/csv/csv_scan.hpp"
 
 namespace skyrank::datasets {
@@ -20,7 +21,7 @@ void for_each_field(const CsvText& text, const CsvShape& shape, const std::vecto
                     ReadMeter& meter, const Use& use) {
   meter.expect(text.view().size());
   MeteredPass pass(meter, text.view().size());
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  CsvScanner scanner = text.scanner();
   while (scanner.next()) {
     pass.reach(scanner.end());
     if (scanner.end() <= shape.data_begin) continue;
@@ -38,7 +39,7 @@ bool contains(const std::vector<std::string>& texts, std::string_view text) {
 }  // namespace
 
 void refuse_malformed_records(const CsvText& text, const CsvShape& shape) {
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  CsvScanner scanner = text.scanner();
   while (scanner.next()) {
     if (scanner.unterminated()) {
       throw DataError("a quoted field that begins here is never closed by a quote",
@@ -53,11 +54,13 @@ void refuse_malformed_records(const CsvText& text, const CsvShape& shape) {
 
 void refuse_invalid_utf8(const CsvText& text, std::size_t index, const std::string& column) {
   arrow::util::InitializeUTF8();
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  CsvScanner scanner = text.scanner();
   while (scanner.next()) {
     if (index >= scanner.fields().size() || arrow::util::ValidateUTF8(scanner.fields()[index].raw)) continue;
-    throw DataError("column '" + column + "' is not valid UTF-8; convert the file to UTF-8",
-                    {text.name, scanner.line_of(index), 0});
+    throw DataError(
+        "column '" + column +
+            "' is not valid UTF-8; state the 'encoding' of the file, such as windows-1252, or convert it to UTF-8",
+        {text.name, scanner.line_of(index), 0});
   }
 }
 
@@ -88,7 +91,9 @@ std::vector<NumberFacts> number_facts(const CsvText& text, const CsvShape& shape
   for_each_field(text, shape, indices, meter, [&](std::size_t n, const CsvField& field, const CsvScanner& place) {
     const std::string unquoted = field.quoted ? field.text() : std::string();
     if (field.quoted ? unquoted.empty() : contains(nulls, field.raw)) return;
-    const std::string_view number = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
+    const std::string_view spelled = trim_blanks(field.quoted ? std::string_view(unquoted) : field.raw);
+    const std::string pointed = text.decimal == '.' ? std::string() : with_decimal_point(spelled);
+    const std::string_view number = text.decimal == '.' ? spelled : pointed;
     facts[n].has_codes = facts[n].has_codes || is_code(number);
     facts[n].add(number, [&] { return TextPlace{place.line_of(indices[n]), 0}; });
   });
@@ -96,7 +101,7 @@ std::vector<NumberFacts> number_facts(const CsvText& text, const CsvShape& shape
 }
 
 CsvPlace field_in_record(const CsvText& text, const CsvShape& shape, std::size_t index, std::int64_t record) {
-  CsvScanner scanner(text.view(), text.delimiter, text.first_line);
+  CsvScanner scanner = text.scanner();
   while (scanner.next()) {
     if (scanner.end() <= shape.data_begin || record-- > 0) continue;
     if (index >= scanner.fields().size()) break;

@@ -1,5 +1,7 @@
 #include "datasets/csv/csv_scan.hpp"
 
+#include <algorithm>
+
 namespace skyrank::datasets {
 namespace {
 
@@ -69,6 +71,13 @@ std::string CsvField::text() const {
 CsvScanner::CsvScanner(std::string_view text, char delimiter, std::int64_t first_line)
     : text_(text), delimiter_(delimiter), next_line_(first_line) {
   if (first_line == 1 && text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
+}
+
+void CsvScanner::skip_lines(std::int64_t lines) {
+  for (; lines > 0 && !at_end(); --lines) {
+    position_ = std::min(text_.find_first_of("\r\n", position_), text_.size());
+    skip_line_break();
+  }
 }
 
 bool CsvScanner::next() {

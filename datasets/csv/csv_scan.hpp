@@ -49,6 +49,9 @@ class CsvScanner {
   /// line 1.
   CsvScanner(std::string_view text, char delimiter, std::int64_t first_line = 1);
 
+  /// Moves behind some lines that are no records; before the first record.
+  void skip_lines(std::int64_t lines);
+
   /// Moves to the next record; false at the end.
   bool next();
 

@@ -30,6 +30,7 @@
 #include "datasets/arrow/arrow_threads.hpp"
 #include "datasets/arrow/number_text.hpp"
 #include "datasets/csv/csv.hpp"
+#include "datasets/csv/csv_form.hpp"
 #include "datasets/csv/csv_scan.hpp"
 #include "engine/stop.hpp"
 
@@ -54,6 +55,7 @@ bool has_leading_zero(const char* number, const char* end) {
 struct PlainFormat {
   std::string name;  ///< name of the file, for messages
   char delimiter = ',';
+  char decimal = '.';
   std::vector<std::string> nulls;
   std::vector<TypePtr> types;  ///< types by field; null for one that is not read
 };
@@ -156,7 +158,9 @@ class PlainParser {
   template <class Type>
   const char* read(arrow::NumericBuilder<Type>& column, const char* at) const {
     typename Type::c_type value{};
-    if (begins_number(*at)) {
+    // The quick conversion knows no decimal comma.
+    const bool is_quick = std::is_same_v<Type, arrow::Int64Type> || format_.decimal == '.';
+    if (is_quick && begins_number(*at)) {
       const auto [end, error] = std::from_chars(at, end_, value);
       const bool is_whole = error == std::errc{} && ends_field(*end);
       if (is_whole && !has_leading_zero(at, end)) return append(column, value) ? end : nullptr;
@@ -175,7 +179,8 @@ class PlainParser {
       column.UnsafeAppendNull();
       return end;
     }
-    const std::string_view number = trim_blanks(text);
+    const std::string pointed = format_.decimal == '.' ? std::string() : with_decimal_point(text);
+    const std::string_view number = trim_blanks(format_.decimal == '.' ? text : pointed);
     typename Type::c_type value{};
     if (is_code(number)) return nullptr;
     if (!arrow::internal::ParseValue<Type>(number.data(), number.size(), &value)) return nullptr;
@@ -339,6 +344,7 @@ std::optional<std::vector<TypePtr>> sample_types(const CsvText& start, const Csv
   records.bytes = arrow::SliceBuffer(start.bytes, static_cast<std::int64_t>(header.begin),
                                      static_cast<std::int64_t>(end + 1 - header.begin));
   records.first_line = header.first_line;
+  records.skipped_lines = 0;
   std::vector<TypePtr> types(header.fields);
   const std::vector<std::size_t> places = places_of(columns, header.names);
   try {
@@ -368,7 +374,7 @@ bool is_plain(const TypePtr& type) {
 std::shared_ptr<arrow::Table> parse_records(const CsvFile& file, const RecordBytes& bytes, const CsvHeader& header,
                                             const std::vector<std::string>& columns, std::vector<TypePtr> types,
                                             const ReadOptions& options, ReadMeter& meter) {
-  const PlainFormat format{file.name, file.delimiter, null_spellings(options), std::move(types)};
+  const PlainFormat format{file.name, file.delimiter, file.decimal, null_spellings(options), std::move(types)};
   const bool null_is_number = std::ranges::any_of(
       format.nulls, [](const std::string& spelling) { return spelling != "-" && begins_number(spelling.c_str()[0]); });
   // from_chars would read over a delimiter that a number may hold.
@@ -397,6 +403,15 @@ std::shared_ptr<arrow::Table> parse_records(const CsvFile& file, const RecordByt
 
 }  // namespace
 
+CsvText CsvFile::text(std::shared_ptr<arrow::Buffer> start) const {
+  return {.bytes = std::move(start),
+          .name = name,
+          .delimiter = delimiter,
+          .decimal = decimal,
+          .skipped_lines = skipped_lines,
+          .header = header};
+}
+
 std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOptions& options, ReadMeter& meter,
                                               const PlainCsvBytes& bytes) {
   const auto size = file.bytes->GetSize();
@@ -404,7 +419,7 @@ std::shared_ptr<arrow::Table> plain_csv_table(const CsvFile& file, const ReadOpt
   if (*size <= bytes.sample) return nullptr;
   const auto start = file.bytes->ReadAt(0, bytes.sample);
   check(start.status(), file.name, "cannot be read");
-  const CsvText text{*start, file.name, file.delimiter};
+  const CsvText text = file.text(*start);
   const auto header = csv_header(text, options);
   if (!header) return nullptr;
   const std::vector<std::string> columns = options.columns.value_or(header->names);
@@ -427,8 +442,8 @@ std::shared_ptr<arrow::Table> plain_csv_block(const CsvText& records, const CsvH
   const std::int64_t size = records.bytes->size();
   const RecordBytes bytes{mark_bytes(records), size, std::min(PlainCsvBytes().block, size)};
   ReadMeter unheard({});
-  return parse_records({open_buffer(records.bytes, {}), records.name, records.delimiter}, bytes, header, columns,
-                       std::move(by_field), options, unheard);
+  const CsvFile file{open_buffer(records.bytes, {}), records.name, records.delimiter, records.decimal};
+  return parse_records(file, bytes, header, columns, std::move(by_field), options, unheard);
 }
 
 }  // namespace skyrank::datasets

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct CsvFile {
   std::shared_ptr<arrow::io::RandomAccessFile> bytes;
   std::string name;  ///< name of the file, for messages
   char delimiter = ',';
+  char decimal = '.';  ///< see CsvText, also for the others
+  std::int64_t skipped_lines = 0;
+  std::optional<bool> header = {};
+
+  /// Returns some bytes from the start as a text.
+  CsvText text(std::shared_ptr<arrow::Buffer> start) const;
 };
 
 /// Bytes that are read at once.

@@ -7,12 +7,16 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/csv/csv.hpp"
+#include "datasets/csv/csv_form.hpp"
+#include "datasets/csv/plain_csv.hpp"
 #include "datasets/file/folder_columns.hpp"
+#include "datasets/input/compression.hpp"
 #include "datasets/input/data_file.hpp"
 #include "datasets/input/files.hpp"
 #include "datasets/input/read_options.hpp"
@@ -45,12 +49,13 @@ class InputFile {
   void unpack(PipeCache& pipes);
   /// At most `bytes` bytes of the text from its start.
   std::shared_ptr<arrow::Buffer> text_prefix(std::int64_t bytes) const;
-  bool is_compressed() const { return compression_ != Compression::none; }
+  /// Returns true if the stored bytes are not the text, but must be decoded or changed to be it.
+  bool is_stored_otherwise() const { return !coding_.is_plain() || is_rewritten(); }
 
-  /// The delimiter of this file as CSV.
-  char delimiter() const;
   /// Text of this file as CSV.
   CsvText csv(std::shared_ptr<arrow::Buffer> text) const;
+  /// This file as CSV whose text `bytes` are, to be read block by block.
+  CsvFile csv_file(std::shared_ptr<arrow::io::RandomAccessFile> bytes) const;
   /// Text of this file as JSON lines, which is read part by part; decompressed as a whole if need be.
   JsonText json(int threads, ReadMeter* meter = nullptr) const;
   /// Some bytes of this file as JSON lines, and the number of their first line.
@@ -65,6 +70,14 @@ class InputFile {
   ColumnarFile columnar(BytesRead on_read) const;
 
  private:
+  void recognise_csv_form(const ReadOptions& options);
+  void recognise_document(const ReadOptions& options);
+  void tell(const std::string& note, const ReadOptions& options) const;
+  void refuse_archive(std::string_view start) const;
+  std::string stored_form() const;
+  bool is_rewritten() const { return !comment_.empty() || records_.has_value(); }
+  std::shared_ptr<arrow::Buffer> rewritten(std::shared_ptr<arrow::Buffer> text) const;
+
   static constexpr std::int64_t kCompressedStart = std::int64_t{64} << 10;
 
   std::string name_;
@@ -72,10 +85,13 @@ class InputFile {
   std::size_t memory_bytes_;     // that reading may take
   std::int64_t max_text_bytes_;  // that are read as a whole
   std::size_t max_columns_;
-  std::optional<char> delimiter_;
   std::shared_ptr<DataFile> data_;
   Format format_ = Format::csv;
-  Compression compression_ = Compression::none;
+  CsvForm form_;
+  TextCoding coding_;
+  std::string comment_;                              // beginning of lines of CSV that are no records; empty: none are
+  std::optional<std::vector<std::string>> records_;  // path in a JSON document; nothing: the text is JSON lines
+  bool flatten_ = false;
   std::vector<FolderValue> folders_;
   std::shared_ptr<std::optional<JsonLines>> json_lines_;  // shared by files of the run with the same content
 };

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/input/encoding.hpp"
 #include "datasets/input/input.hpp"
 #include "engine/stop.hpp"
 #include "engine/temporary_file.hpp"
@@ -44,24 +45,39 @@ std::shared_ptr<arrow::io::InputStream> make_stream(arrow::util::Codec& codec,
   return *std::move(stream);
 }
 
-/// The content of a compressed file, block by block.
-class Decompression {
+/// The text that stored bytes are, as a stream.
+struct TextStream {
+  std::unique_ptr<arrow::util::Codec> codec;  // null where they are not compressed
+  std::shared_ptr<arrow::io::InputStream> text;
+
+  TextStream(std::shared_ptr<arrow::io::InputStream> bytes, const TextCoding& coding, const std::string& name,
+             bool is_whole)
+      : text(std::move(bytes)) {
+    if (coding.compression != Compression::none) {
+      codec = make_codec(coding.compression, name);
+      text = make_stream(*codec, text, name);
+    }
+    if (!coding.encoding.empty()) text = utf8_stream(text, coding.encoding, name, is_whole);
+  }
+};
+
+/// The text of a file, block by block.
+class Decoding {
  public:
-  Decompression(const std::shared_ptr<arrow::Buffer>& bytes, Compression compression, const std::string& name)
-      : name_(name) {
-    codec_ = make_codec(compression, name_);
-    stream_ = make_stream(*codec_, std::make_shared<arrow::io::BufferReader>(bytes), name_);
+  Decoding(const std::shared_ptr<arrow::Buffer>& bytes, const TextCoding& coding, const std::string& name,
+           bool is_whole = true)
+      : name_(name), stream_(std::make_shared<arrow::io::BufferReader>(bytes), coding, name, is_whole) {
     auto buffer = arrow::AllocateResizableBuffer(0);
     check(buffer.status(), name_, "memory");
     content_ = *std::move(buffer);
   }
 
-  /// Decompresses at most `bytes` more. Returns how many there were, which is none at the end.
+  /// Decodes at most `bytes` more. Returns how many there were, which is none at the end.
   arrow::Result<std::int64_t> append(std::int64_t bytes) {
     if (used_ + bytes > content_->size()) {
       ARROW_RETURN_NOT_OK(content_->Resize(std::max(2 * content_->size(), used_ + bytes), false));
     }
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t read, stream_->Read(bytes, content_->mutable_data() + used_));
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t read, stream_.text->Read(bytes, content_->mutable_data() + used_));
     used_ += read;
     return read;
   }
@@ -75,11 +91,15 @@ class Decompression {
 
  private:
   std::string name_;
-  std::unique_ptr<arrow::util::Codec> codec_;
-  std::shared_ptr<arrow::io::InputStream> stream_;
+  TextStream stream_;
   std::shared_ptr<arrow::ResizableBuffer> content_;
   std::int64_t used_ = 0;
 };
+
+std::unique_ptr<exec::TemporaryFile> text_file(const std::string& name) {
+  return std::make_unique<exec::TemporaryFile>(exec::temporary_folder(),
+                                               exec::TemporaryFile::Content{name + ": its text goes", "it"});
+}
 
 }  // namespace
 
@@ -89,9 +109,9 @@ Compression sniff_compression(const arrow::Buffer& start) {
   return bytes.starts_with("\x28\xB5\x2F\xFD") ? Compression::zstd : Compression::none;
 }
 
-std::shared_ptr<arrow::Buffer> decompress(const std::shared_ptr<arrow::Buffer>& bytes, Compression compression,
-                                          const WholeText& whole, const std::stop_token& stop) {
-  Decompression content(bytes, compression, whole.name);
+std::shared_ptr<arrow::Buffer> decode(const std::shared_ptr<arrow::Buffer>& bytes, const TextCoding& coding,
+                                      const WholeText& whole, const std::stop_token& stop) {
+  Decoding content(bytes, coding, whole.name);
   for (;;) {
     refuse_stopped(stop, whole.name);
     const auto read = content.append(kBytesOfRead);
@@ -101,15 +121,13 @@ std::shared_ptr<arrow::Buffer> decompress(const std::shared_ptr<arrow::Buffer>& 
   }
 }
 
-std::shared_ptr<DataFile> unpacked(DataFile& file, Compression compression, const std::stop_token& stop) {
-  const auto codec = make_codec(compression, file.name());
-  const auto stream = make_stream(*codec, file.reader({}), file.name());
-  auto text = std::make_unique<exec::TemporaryFile>(
-      exec::temporary_folder(), exec::TemporaryFile::Content{file.name() + ": its text goes", "it"});
+std::shared_ptr<DataFile> unpacked(DataFile& file, const TextCoding& coding, const std::stop_token& stop) {
+  const TextStream stream(file.reader({}), coding, file.name(), /*is_whole=*/true);
+  auto text = text_file(file.name());
   std::vector<std::byte> block(kBytesOfRead);
   for (;;) {
     refuse_stopped(stop, file.name());
-    const auto read = stream->Read(kBytesOfRead, block.data());
+    const auto read = stream.text->Read(kBytesOfRead, block.data());
     file.check_unchanged();
     check(read.status(), file.name(), kDamaged);
     if (*read == 0) return std::make_shared<DataFile>(file.name(), std::move(text), stop);
@@ -117,12 +135,22 @@ std::shared_ptr<DataFile> unpacked(DataFile& file, Compression compression, cons
   }
 }
 
-std::shared_ptr<arrow::Buffer> decompress_prefix(const std::shared_ptr<arrow::Buffer>& start, Compression compression,
-                                                 const std::string& name, std::int64_t bytes) {
-  Decompression content(start, compression, name);
+std::shared_ptr<DataFile> as_file(const std::string& name, const arrow::Buffer& text, const std::stop_token& stop) {
+  auto file = text_file(name);
+  file->append({reinterpret_cast<const std::byte*>(text.data()), static_cast<std::size_t>(text.size())});
+  return std::make_shared<DataFile>(name, std::move(file), stop);
+}
+
+std::shared_ptr<arrow::Buffer> decode_prefix(const std::shared_ptr<arrow::Buffer>& start, const TextCoding& coding,
+                                             const std::string& name, std::int64_t bytes) {
+  Decoding content(start, coding, name, /*is_whole=*/false);
   while (content.size() < bytes) {
-    const auto read = content.append(bytes - content.size());
-    if (!read.ok() || *read == 0) break;
+    try {
+      const auto read = content.append(bytes - content.size());
+      if (!read.ok() || *read == 0) break;
+    } catch (const DataError&) {  // told where the text is read as a whole
+      break;
+    }
   }
   return content.finish();
 }

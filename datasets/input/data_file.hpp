@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -34,13 +35,20 @@ class PipeCache {
   /// The text of a compressed file; `unpack` decompresses it when it is asked for first.
   std::shared_ptr<DataFile> unpacked(const std::string& name, const std::function<std::shared_ptr<DataFile>()>& unpack);
 
-  /// Returns what the readers of one format found in a file, empty at first. Another version of a file is another one.
+  /// Returns what the readers of one format found in a file that is read in some form, empty at first. Another version
+  /// of a file is another one.
   template <class Findings>
-  std::shared_ptr<Findings> findings_in(const DataFile& file) {
+  std::shared_ptr<Findings> findings_in(const DataFile& file, const std::string& form) {
     const std::scoped_lock lock(mutex_);
-    auto& findings = findings_[version_of(file)];
+    auto& findings = findings_[version_of(file) + form];
     if (findings == nullptr) findings = std::make_shared<Findings>();
     return std::static_pointer_cast<Findings>(findings);
+  }
+
+  /// Returns true for the first of equal notes.
+  bool is_new(const std::string& note) {
+    const std::scoped_lock lock(mutex_);
+    return notes_.insert(note).second;
   }
 
  private:
@@ -50,6 +58,7 @@ class PipeCache {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<arrow::Buffer>> contents_;  // by device and inode
   std::map<std::string, std::shared_ptr<DataFile>> texts_;                                      // by name of the file
   std::map<std::string, std::shared_ptr<void>> findings_;
+  std::set<std::string> notes_;
 };
 
 /// Throws DataError for a file whose content another program changed meanwhile.

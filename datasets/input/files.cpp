@@ -25,14 +25,18 @@ struct Extension {
   Format format;
 };
 
-constexpr std::array<Extension, 8> kExtensions{{{".csv", Format::csv},
+constexpr std::array<Extension, 9> kExtensions{{{".csv", Format::csv},
                                                 {".tsv", Format::tsv},
                                                 {".jsonl", Format::jsonl},
                                                 {".ndjson", Format::jsonl},
+                                                {".json", Format::jsonl},
                                                 {".parquet", Format::parquet},
                                                 {".arrow", Format::arrow},
                                                 {".feather", Format::arrow},
                                                 {".ipc", Format::arrow}}};
+
+/// Extension of documents, whose records may be an array.
+constexpr std::string_view kDocument = ".json";
 
 constexpr std::array kRead{Format::csv, Format::tsv, Format::jsonl, Format::parquet, Format::arrow};
 constexpr std::array kWritten{Format::csv, Format::jsonl, Format::parquet, Format::arrow};
@@ -55,7 +59,7 @@ std::string escape_glob(const std::string& path) {
 std::string extensions(Access access) {
   std::string list;
   for (const Extension& known : kExtensions) {
-    if (access == Access::write && known.format == Format::tsv) continue;
+    if (access == Access::write && (known.format == Format::tsv || known.extension == kDocument)) continue;
     list += (list.empty() ? "" : " ") + std::string(known.extension);
   }
   return access == Access::read ? list + "; text also compressed: .csv.gz .csv.zst" : list;
@@ -102,6 +106,18 @@ std::vector<std::string> matches_of(const std::string& pattern, const Location& 
                   where);
 }
 
+/// Leaves out documents beside other data of a folder: they rather describe it. DataError for a folder without files.
+std::vector<std::string> without_documents(std::vector<std::string> files, const std::string& folder,
+                                           const Location& where, FolderFiles folders) {
+  if (files.empty()) refuse_empty_folder(folder, where);
+  const auto is_document = [](const std::string& file) {
+    return lower_case(name_of(file).extension().string()) == kDocument;
+  };
+  if (folders == FolderFiles::all || std::ranges::all_of(files, is_document)) return files;
+  std::erase_if(files, is_document);
+  return files;
+}
+
 /// Identity of a folder, whichever path leads to it.
 using FolderId = std::pair<dev_t, ino_t>;
 
@@ -132,9 +148,8 @@ std::vector<std::string> files_below(const std::filesystem::path& folder, const 
     }
   }
   if (error) throw ResourceError(folder.string() + ": cannot be listed: " + error.message());
-  if (files.empty()) refuse_empty_folder(folder.string(), where);
   std::sort(files.begin(), files.end());
-  return files;
+  return without_documents(std::move(files), folder.string(), where, folders);
 }
 
 std::vector<std::string> with_folders_expanded(const std::vector<std::string>& matches, const Location& where,
@@ -168,8 +183,7 @@ std::vector<std::string> remote_files(const std::string& uri, const Location& wh
     if (name.in_folder && folders != FolderFiles::all && !known_format(name.uri)) continue;
     files.push_back(std::move(name.uri));
   }
-  if (files.empty()) refuse_empty_folder(uri, where);
-  return files;
+  return without_documents(std::move(files), uri, where, folders);
 }
 
 /// The format that a name such as `csv:-` begins with.
@@ -268,6 +282,11 @@ char parse_delimiter(std::string_view text, const Location& where) {
       where);
 }
 
+char parse_decimal_sign(std::string_view text, const Location& where) {
+  if (text == "." || text == ",") return text[0];
+  throw DataError("a decimal sign is '.' or ','; found '" + std::string(text) + "'", where);
+}
+
 StatedType parse_column_type(std::string_view name, const std::string& column, const Location& where) {
   static const std::vector<DataType> kTypes = {Type::boolean,
                                                Type::int8,
@@ -333,11 +352,12 @@ std::optional<Format> known_format(const std::filesystem::path& file) {
 }
 
 Format format_of(const std::filesystem::path& file, Access access) {
+  const std::string extension = lower_case(name_of(file).extension().string());
   const bool may_be_compressed = access == Access::read || compression_of(file) == Compression::none;
-  if (const auto format = known_format(file); format && may_be_compressed) return *format;
-  throw DataError(file.string() + ": the extension '" + lower_case(name_of(file).extension().string()) +
-                  "' names no format that can be " + (access == Access::read ? "read" : "written") + "; known are " +
-                  extensions(access));
+  const bool may_be_document = access == Access::read || extension != kDocument;
+  if (const auto format = known_format(file); format && may_be_compressed && may_be_document) return *format;
+  throw DataError(file.string() + ": the extension '" + extension + "' names no format that can be " +
+                  (access == Access::read ? "read" : "written") + "; known are " + extensions(access));
 }
 
 std::string did_you_mean_file(const std::filesystem::path& missing) {

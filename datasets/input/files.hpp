@@ -37,6 +37,9 @@ Format parse_input_format(std::string_view name, const Location& where = {});
 /// for anything else, and for a quote and a line break.
 char parse_delimiter(std::string_view text, const Location& where = {});
 
+/// The decimal sign that `decimal:` of a table means, a point or a comma. DataError at `where` for anything else.
+char parse_decimal_sign(std::string_view text, const Location& where = {});
+
 /// A type that is stated for a column, rather than inferred from its values.
 struct StatedType {
   DataType type;

@@ -129,6 +129,7 @@ JsonColumn column_of(const JsonKey& values) {
     return std::pair(one.line, one.column) < std::pair(other.line, other.column);
   });
   JsonColumn column{.name = key.name, .type = arrow::null(), .nested = {}, .problem = {}, .place = {}};
+  column.has_members = key.has_members;
   if (kinds.empty()) return column;
   const auto is_number = [](JsonKind kind) { return kind == JsonKind::number || kind == JsonKind::word; };
   if (std::ranges::all_of(kinds, is_number)) return number_column(key);

@@ -24,6 +24,7 @@ struct JsonColumn {
   std::string nested;                     ///< kind of these values: "JSON object" or "JSON array"
   std::string problem;                    ///< why the column cannot be read; empty where it can
   TextPlace place = {};                   ///< place of the problem
+  bool has_members = false;               ///< true for objects whose members are columns
 };
 
 /// Values of columns by name, in chunks of one type.

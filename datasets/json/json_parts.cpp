@@ -218,7 +218,8 @@ class PartParser {
       const auto target = target_of_key_.find(key);
       return target == target_of_key_.end() ? nullptr : values[target->second].get();
     };
-    JsonScanner scanner(slot.tokens, std::string_view(*part.bytes), text_.name, part.first, text_.max_keys, sink_of);
+    JsonScanner scanner(slot.tokens, std::string_view(*part.bytes), text_.name, part.first, text_.max_keys, sink_of,
+                        text_.flatten);
     try {
       while (scanner.next()) {
       }
@@ -318,7 +319,8 @@ TextPlace place_of_value(const JsonText& text, const std::string& key, std::int6
   parse_parts(text, {}, [&](const JsonPart& part) {
     if (record >= rows && record < rows + part.rows) {
       JsonTokens tokens;
-      JsonScanner scanner(tokens, std::string_view(*part.bytes), text.name, part.first);
+      JsonScanner scanner(tokens, std::string_view(*part.bytes), text.name, part.first, text.max_keys, {},
+                          text.flatten);
       while (scanner.records() <= record - rows && scanner.next()) {
       }
       for (const JsonKey& it : scanner.keys()) {

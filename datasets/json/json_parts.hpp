@@ -28,6 +28,7 @@ struct JsonText {
   std::int64_t max_record_bytes = std::int64_t{1} << 30;           ///< ResourceError where there is a longer record
   int threads = 1;                                                 ///< threads to parse with; 0: all cores
   std::int64_t part_bytes = std::int64_t{1} << 20;                 ///< bytes that a thread parses at a time, about
+  bool flatten = false;                                            ///< see JsonScanner
   BytesRead on_read = {};                                          ///< told of the bytes that are parsed
 };
 

@@ -134,6 +134,7 @@ void merge(JsonKey& key, const JsonKey& later) {
   }
   key.numbers.merge(later.numbers);
   key.has_bare_words = key.has_bare_words || later.has_bare_words;
+  key.has_members = key.has_members || later.has_members;
 }
 
 void move_lines(JsonKey& key, std::int64_t lines) {
@@ -142,8 +143,14 @@ void move_lines(JsonKey& key, std::int64_t lines) {
 }
 
 JsonScanner::JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, TextPlace first,
-                         std::size_t max_keys, JsonSinkOf sink_of)
-    : text_(text), name_(name), found_(tokens), max_keys_(max_keys), sink_of_(std::move(sink_of)), first_(first) {
+                         std::size_t max_keys, JsonSinkOf sink_of, bool flatten)
+    : text_(text),
+      name_(name),
+      found_(tokens),
+      max_keys_(max_keys),
+      sink_of_(std::move(sink_of)),
+      flatten_(flatten),
+      first_(first) {
   const bool begins_file = first.line == 1 && first.column == 1;
   if (begins_file && text_.starts_with("\xEF\xBB\xBF")) mark_ = 3;
   text_.remove_prefix(mark_);
@@ -167,8 +174,9 @@ std::size_t JsonScanner::end_of_tokens() {
   const std::string_view line = text_.substr(begin, end - begin);  // npos - begin is beyond the text
   arrow::util::InitializeUTF8();
   if (!arrow::util::ValidateUTF8(line)) {
-    unreadable_.emplace("the line is not valid UTF-8; convert the file to UTF-8",
-                        Location{name_, place_of(begin).line, 0});
+    unreadable_.emplace(
+        "the line is not valid UTF-8; state the 'encoding' of the file, such as windows-1252, or convert it to UTF-8",
+        Location{name_, place_of(begin).line, 0});
   } else {
     const BrokenString broken = first_broken_string(line);
     const bool is_string = broken.begin < line.size();
@@ -216,19 +224,24 @@ bool JsonScanner::next() {
   ++records_;
   expected_ = 0;
   if (peek() != '{') fail("expected a JSON object, such as {\"a\": 1}, on each line");
+  scan_members(/*parent=*/0, /*level=*/1);
+  record_end_ = begin_of(token_ - 1) + 1;
+  return true;
+}
+
+/// Reads an object, which the next token begins.
+void JsonScanner::scan_members(std::size_t parent, int level) {
   ++token_;
   if (peek() != '}') {
-    scan_member();
+    scan_member(parent, level);
     while (peek() == ',') {
       ++token_;
-      scan_member();
+      scan_member(parent, level);
     }
     if (at_end()) fail_cut_short();
     if (peek() != '}') fail(kNoEnd);
   }
-  record_end_ = position() + 1;
   ++token_;
-  return true;
 }
 
 /// Returns what stands between the quotes of the next token, and steps over it.
@@ -243,22 +256,22 @@ std::string_view JsonScanner::take_string() {
   return text;
 }
 
-void JsonScanner::scan_member() {
+void JsonScanner::scan_member(std::size_t parent, int level) {
   if (at_end()) fail_cut_short();
   if (peek() != '"') fail("expected a key in quotes");
   const std::size_t begin = position();
-  JsonKey& key = take_key();
+  JsonKey& key = take_key(parent);
   if (key.last_record == records_) fail_at(begin, "the key '" + key.name + "' comes twice in one object");
   key.last_record = records_;
   if (at_end()) fail_cut_short();
   if (peek() != ':') fail("expected ':' after the key '" + key.name + "'");
   ++token_;
-  scan_value(key);
+  scan_value(key, level);
 }
 
 /// Returns the key that the next token is, and steps over it.
-JsonKey& JsonScanner::take_key() {
-  if (expected_ < keys_.size()) {
+JsonKey& JsonScanner::take_key(std::size_t parent) {
+  if (expected_ < keys_.size() && keys_[expected_].parent == parent) {
     const std::string& expected = keys_[expected_].token;
     const std::string_view rest = text_.substr(position() + 1);
     if (rest.size() > expected.size() && rest[expected.size()] == '"' && rest.starts_with(expected)) {
@@ -268,12 +281,14 @@ JsonKey& JsonScanner::take_key() {
   }
   const std::string_view token = take_string();
   std::string name = unescaped(token);
+  if (parent > 0) name.insert(0, keys_[parent - 1].name + ".");
   const auto [entry, is_new] = index_of_key_.emplace(name, keys_.size());
   if (is_new) {
     if (keys_.size() >= max_keys_) refuse_keys(max_keys_, {name_, place_of(position()).line, 0});
     JsonKey& key = keys_.emplace_back();
     key.token = token;
     key.name = std::move(name);
+    key.parent = parent;
     if (sink_of_) key.sink = sink_of_(key.name);
   }
   expected_ = entry->second + 1;
@@ -309,7 +324,14 @@ std::string_view JsonScanner::take_number(NumberForm& form) {
   return rest.substr(0, number.size);
 }
 
-void JsonScanner::scan_value(JsonKey& key) {
+inline void JsonScanner::take_value(JsonKey& key, JsonKind kind, std::size_t begin, std::string_view token) {
+  TextPlace& first = key.places[static_cast<std::size_t>(kind)];
+  if (first.line == 0) first = place_of(begin);
+  key.last_value = begin;
+  if (key.sink != nullptr) key.sink->take(records_ - 1, kind, token);
+}
+
+void JsonScanner::scan_value(JsonKey& key, int level) {
   if (at_end()) fail_cut_short();
   const std::size_t begin = position();
   JsonKind kind = JsonKind::number;
@@ -322,7 +344,8 @@ void JsonScanner::scan_value(JsonKey& key) {
     case '{':
     case '[':
       kind = peek() == '{' ? JsonKind::object : JsonKind::array;
-      skip_nested(2);
+      if (kind == JsonKind::object && flatten_) return scan_object(key, level + 1);
+      skip_nested(level + 1);
       token = text_.substr(begin, begin_of(token_ - 1) + 1 - begin);
       break;
     case 't':
@@ -344,10 +367,18 @@ void JsonScanner::scan_value(JsonKey& key) {
         key.numbers.add(token, form, [&] { return place_of(begin); });
       }
   }
-  TextPlace& first = key.places[static_cast<std::size_t>(kind)];
-  if (first.line == 0) first = place_of(begin);
-  key.last_value = begin;
-  if (key.sink != nullptr) key.sink->take(records_ - 1, kind, token);
+  take_value(key, kind, begin, token);
+}
+
+/// Reads an object whose members are keys.
+void JsonScanner::scan_object(const JsonKey& of, int level) {
+  if (level > kMaxLevels) fail("the object is nested more than " + std::to_string(kMaxLevels) + " levels deep");
+  const std::size_t begin = position();
+  const auto index = static_cast<std::size_t>(&of - keys_.data());
+  scan_members(index + 1, level);
+  JsonKey& key = keys_[index];  // where new keys have moved it
+  key.has_members = key.has_members || tokens_[token_ - 2] != begin;
+  take_value(key, JsonKind::object, begin, text_.substr(begin, begin_of(token_ - 1) + 1 - begin));
 }
 
 /// Steps over an object or an array in so many levels of them.

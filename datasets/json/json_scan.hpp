@@ -50,6 +50,8 @@ struct JsonKey {
   std::size_t last_value = 0;                  ///< offset of its value there
   std::string token;                           ///< name as it is spelled in the first record
   JsonSink* sink = nullptr;
+  std::size_t parent = 0;    ///< place of the key of the object around it, from 1; 0: it is a key of the record
+  bool has_members = false;  ///< true if keys of its objects are keys, too
 
   const TextPlace& place_of(JsonKind kind) const { return places[static_cast<std::size_t>(kind)]; }
   std::int64_t first_line() const;  ///< line of its first value
@@ -73,8 +75,10 @@ class JsonScanner {
  public:
   /// `name` stands for the text in messages, and `first` is the place where it begins. ResourceError where
   /// there are more than `max_keys` keys. DataError where the text is not UTF-8. `tokens` takes the tokens of the text.
+  /// With `flatten` the members of objects within a record are its keys, too, by paths such as `address.city`.
   JsonScanner(JsonTokens& tokens, std::string_view text, const std::string& name, TextPlace first = {1, 1},
-              std::size_t max_keys = std::numeric_limits<std::size_t>::max(), JsonSinkOf sink_of = {});
+              std::size_t max_keys = std::numeric_limits<std::size_t>::max(), JsonSinkOf sink_of = {},
+              bool flatten = false);
 
   /// Reads the next record; false at the end. DataError where there is no object, or where a key comes twice.
   bool next();
@@ -104,9 +108,12 @@ class JsonScanner {
   void end_scalar(std::size_t end, const char* otherwise);
   std::string_view take_word(std::string_view word);
   std::string_view take_number(NumberForm& form);
-  void scan_member();
-  JsonKey& take_key();
-  void scan_value(JsonKey& key);
+  void scan_members(std::size_t parent, int level);
+  void scan_member(std::size_t parent, int level);
+  JsonKey& take_key(std::size_t parent);
+  void scan_value(JsonKey& key, int level);
+  void scan_object(const JsonKey& of, int level);
+  void take_value(JsonKey& key, JsonKind kind, std::size_t begin, std::string_view token);
   void skip_value(int level);
   void skip_nested(int level);
 
@@ -125,6 +132,7 @@ class JsonScanner {
   std::vector<JsonKey> keys_;
   std::size_t max_keys_;
   JsonSinkOf sink_of_;
+  bool flatten_;
   std::unordered_map<std::string, std::size_t> index_of_key_;
   std::size_t expected_ = 0;  // index of the key that comes next, if records are alike
   TextPlace first_;

@@ -191,7 +191,7 @@ class CsvReader final : public TextReader {
       throw DataError("the last column of a stream needs a name; the line ends in its delimiter", {name(), 1, 0});
     }
     header_ = std::move(header);
-    if (options().header) take(size);
+    if (options().header.value_or(true)) take(size);
     return true;
   }
 

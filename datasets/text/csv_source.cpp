@@ -56,6 +56,7 @@ class CsvSource final : public TextSource {
     ReadOptions reading = options();
     reading.threads = threads ? reading.threads : 1;
     CsvText records = file(text.block.file).csv(text.bytes);
+    records.skipped_lines = 0;
     records.first_line = text.block.first_line;
     const CsvHeader& header = headers_[text.block.file];
     TablePtr table = text.block.is_plain ? plain_csv_block(records, header, names, reading, types) : nullptr;
@@ -124,6 +125,7 @@ class CsvBlocks {
         .file = f, .begin = static_cast<std::int64_t>(headers_[f].begin), .first_line = headers_[f].first_line};
     const auto take = [&](const std::shared_ptr<arrow::Buffer>& bytes, TextBlock& block, bool at_end) -> WholeRecords {
       CsvText piece = files_[f].csv(bytes);
+      piece.skipped_lines = 0;
       piece.first_line = block.first_line;
       block.size = at_end ? bytes->size() : static_cast<std::int64_t>(whole_records(piece));
       if (block.size == 0) return {};

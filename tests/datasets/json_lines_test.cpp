@@ -114,8 +114,10 @@ TEST_F(JsonFiles, WhatDoesNotFitIsRefusedWithItsPlace) {
       {"{\"a\": 007}\n", ":1:7: 007 is no number of JSON, such as 12, -0.5 or 1e3"},
       {"{\"a\": \"\\x41\"}\n", ":1:9: the object is not valid JSON"},
       {"{\"a\": 1}\n{\"a\": 2, \"b\": [1 2]}\n", ":2:18: the object is not valid JSON"},
-      {"{\"a\": 1}\n{\"a\": \"\xFF\"}\n", ":2: the line is not valid UTF-8; convert the file to UTF-8"},
-      {"\xFF\xFE{\0", ": the file is UTF-16; convert it to UTF-8"},
+      {"{\"a\": 1}\n{\"a\": \"\xFF\"}\n",
+       ":2: the line is not valid UTF-8; state the 'encoding' of the file, such as windows-1252, or convert it to "
+       "UTF-8"},
+      {"\xFF\xFE{\0", ":1: the text is not UTF-16; state another 'encoding', or convert the file to UTF-8"},
   };
   const std::string file = (folder_ / "t.jsonl").string();
   for (const auto& [text, message] : cases) EXPECT_EQ(refusal(text), file + message) << text;

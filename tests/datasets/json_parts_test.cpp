@@ -332,7 +332,9 @@ TEST(JsonParts, EscapesAreReplacedAndWrongOnesRefused) {
 TEST(JsonParts, TheFirstMistakeIsReported) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{\"a\" 1}\n{\"b\": \"\xFF\"}\n", "t:1:6: expected ':' after the key 'a'"},
-      {"{\"a\": 1}\n{\"b\": \"\xFF\"}\n{\"a\" 1}", "t:2: the line is not valid UTF-8; convert the file to UTF-8"},
+      {"{\"a\": 1}\n{\"b\": \"\xFF\"}\n{\"a\" 1}",
+       "t:2: the line is not valid UTF-8; state the 'encoding' of the file, such as windows-1252, or convert it to "
+       "UTF-8"},
       {"{\"a\": 1}\n{\"b\": \"x\n\xFF\"}\n", "t:2:9: a string is not closed by a quote"},
       {"{\"a\": 1}\n{\"b\": \"x\r\n", "t:2:10: a string is not closed by a quote"},
       {"{\"a\": 12\"b\"}", "t:1:9: expected ',' or '}' after a value"},

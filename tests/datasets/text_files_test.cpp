@@ -151,7 +151,7 @@ TEST_F(NamedFiles, ADelimiterIsOneCharacter) {
   folder_.write("t.tsv", "a\tb\n1\t2\n");
   TableSpec source = of("t.csv");
   source.csv.delimiter = ";";
-  EXPECT_THAT(schema_of(load(source)), ElementsAre("a:string", "b:string"));
+  EXPECT_THAT(schema_of(load(source)), ElementsAre("a:float64", "b:string"));
   EXPECT_THAT(values_of(load(source), "b"), ElementsAre("x;y"));
   EXPECT_THAT(schema_of(load(of("t.tsv"))), ElementsAre("a:int64", "b:int64"));
   source.files = {"t.tsv"};

@@ -1,6 +1,7 @@
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
+#include <arrow/util/utf8.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,11 @@
 #include <skyrank/error.hpp>
 
 #include "datasets/arrow/arrow_table.hpp"
+#include "datasets/csv/csv_form.hpp"
 #include "datasets/csv/csv_scan.hpp"
 #include "datasets/csv/plain_csv.hpp"
+#include "datasets/input/compression.hpp"
+#include "datasets/input/encoding.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
 #include "tests/fuzz/drawn.hpp"
@@ -29,8 +33,8 @@ using skyrank::Column;
 using skyrank::Table;
 using skyrank::datasets::ReadOptions;
 
-std::int64_t count_records(std::string_view text) {
-  skyrank::datasets::CsvScanner scanner(text, ',');
+std::int64_t count_records(std::string_view text, char delimiter) {
+  skyrank::datasets::CsvScanner scanner(text, delimiter);
   std::int64_t records = 0;
   while (scanner.next()) ++records;
   return records;
@@ -71,7 +75,8 @@ std::optional<Table> read_plain(const std::string& text, const ReadOptions& opti
                                 const skyrank::datasets::PlainCsvBytes& bytes) {
   skyrank::datasets::ReadMeter meter({});
   const auto file = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(text));
-  auto plain = skyrank::datasets::plain_csv_table({file, "fuzz", ','}, options, meter, bytes);
+  auto plain =
+      skyrank::datasets::plain_csv_table({file, "fuzz", *options.delimiter, *options.decimal}, options, meter, bytes);
   if (plain == nullptr) return std::nullopt;
   return skyrank::datasets::to_skyrank(std::move(plain), "fuzz");
 }
@@ -90,18 +95,48 @@ std::optional<Table> read_in_blocks(const std::string& text, ReadOptions options
   return source->read(units, columns).table;
 }
 
-}  // namespace
+/// Returns true if a file with this text is unpacked or decoded, whatever its name.
+bool is_stored_otherwise(std::string_view text) {
+  return skyrank::datasets::sniff_compression(*arrow::Buffer::FromString(std::string(text))) !=
+             skyrank::datasets::Compression::none ||
+         !skyrank::datasets::sniff_encoding(text).empty() || text.starts_with("PK\x03\x04") ||
+         text.starts_with("\xD0\xCF\x11\xE0");
+}
 
-// Every text is refused as data, or a table of as many rows as it has records, which reads back the same when written.
-// The first byte says whether there is a header, and how many bytes the quick parser and blocks have: so few that small
-// inputs have several.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
+/// Recognises the form of a text, and leaves out its comments: those lines alone that begin so.
+void recognise(std::string_view text) {
+  const auto form = skyrank::datasets::recognise_csv(text, true, ',', {});
+  SKYRANK_REQUIRE(form.decimal == '.' || form.decimal == ',');
+  const auto buffer = arrow::Buffer::FromString(std::string(text));
+  const auto kept = skyrank::datasets::without_comments(*buffer, "#", form);
+  SKYRANK_REQUIRE(kept->size() <= buffer->size());
+  if (text.find('#') == std::string_view::npos) SKYRANK_REQUIRE(std::string_view(*kept) == text);
+}
+
+/// Decodes a text, which is refused or becomes UTF-8.
+void read_encoded(std::string_view text) {
+  arrow::util::InitializeUTF8();
+  const auto bytes = arrow::Buffer::FromString(std::string(text));
+  for (const char* encoding : {"UTF-16", "UTF-16BE", "UTF-32"}) {
+    try {
+      const auto decoded = skyrank::datasets::decode(bytes, {.encoding = encoding}, {"fuzz", 1 << 20}, {});
+      SKYRANK_REQUIRE(arrow::util::ValidateUTF8(std::string_view(*decoded)));
+    } catch (const skyrank::DataError& error) {
+      SKYRANK_REQUIRE(error.location().line > 0);
+    }
+  }
+}
+
+/// Reads a text by all readers, which agree. The choice says whether there is a header, and how many bytes the quick
+/// parser and blocks have.
+void read_csv_text(std::uint8_t choice, std::string_view text, char delimiter, char decimal) {
   ReadOptions options;
-  options.header = data[0] % 2 == 0;
+  options.header = choice % 2 == 0;
+  options.delimiter = delimiter;
+  options.decimal = decimal;
+  options.skip = 0;
   options.threads = 1;
-  const skyrank::datasets::PlainCsvBytes bytes{.sample = 4 + data[0] / 2 % 8 * 4, .block = 8 + data[0] / 16 * 4};
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const skyrank::datasets::PlainCsvBytes bytes{.sample = 4 + choice / 2 % 8 * 4, .block = 8 + choice / 16 * 4};
   std::optional<Table> table;
   try {
     table = skyrank::datasets::read_csv(text, "fuzz", options);
@@ -111,11 +146,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Table* const expected = table ? &*table : nullptr;
   require_agrees(expected, [&] { return read_plain(std::string(text), options, bytes); });
   require_agrees(expected, [&] { return read_in_blocks(std::string(text), options, bytes.block); });
-  if (!table) return 0;
-  SKYRANK_REQUIRE(table->num_rows() == count_records(text) - (options.header ? 1 : 0));
+  if (!table) return;
+  SKYRANK_REQUIRE(table->num_rows() == count_records(text, delimiter) - (*options.header ? 1 : 0));
+  if (decimal != '.') return;  // texts such as 1.50 would come back as numbers
   std::ostringstream written;
   skyrank::datasets::write(*table, written, skyrank::datasets::Format::csv);
-  options.header = true;
-  require_same(*table, skyrank::datasets::read_csv(written.str(), "written", options));
+  require_same(*table, skyrank::datasets::read_csv(written.str(), "written", {}));
+}
+
+}  // namespace
+
+// Every text is refused as data, or a table of as many rows as it has records, which reads back the same when written.
+// The first byte says whether there is a header, and how many bytes the quick parser and blocks have: so few that small
+// inputs have several.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  recognise(text);
+  read_encoded(text);
+  if (is_stored_otherwise(text)) return 0;
+  read_csv_text(data[0], text, ',', '.');
+  read_csv_text(data[0], text, ';', ',');
   return 0;
 }

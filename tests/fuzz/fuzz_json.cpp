@@ -14,6 +14,8 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/input/compression.hpp"
+#include "datasets/input/encoding.hpp"
+#include "datasets/json/json_document.hpp"
 #include "datasets/json/json_lines.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/write/writer.hpp"
@@ -45,11 +47,12 @@ std::string outcome_of(const Read& read) {
 }
 
 /// Reads all columns that can be read, in parts of about so many bytes.
-Table read_in_parts(const std::string& bytes, std::int64_t part_bytes, bool take_along) {
+Table read_in_parts(const std::string& bytes, std::int64_t part_bytes, bool take_along, bool flatten = false) {
   const JsonText text{.file = skyrank::datasets::open_buffer(arrow::Buffer::FromString(bytes), {}),
                       .size = static_cast<std::int64_t>(bytes.size()),
                       .name = "fuzz",
-                      .part_bytes = part_bytes};
+                      .part_bytes = part_bytes,
+                      .flatten = flatten};
   const ReadOptions all;
   auto lines = scan_json_lines(text, take_along ? &all : nullptr);
   std::vector<std::string> names;
@@ -85,6 +88,33 @@ std::string outcome_in_blocks(const std::string& bytes, std::int64_t block_bytes
   return outcome;
 }
 
+/// Reads the text as a document of records. A document is refused, or its records lie in it as they lay, with all line
+/// breaks, and their members may be columns.
+void read_document(const std::string& text, const std::vector<std::string>& path) {
+  std::shared_ptr<arrow::Buffer> records;
+  try {
+    records = skyrank::datasets::records_of_document(*arrow::Buffer::FromString(text), "fuzz", path);
+  } catch (const skyrank::DataError& error) {
+    SKYRANK_REQUIRE(!error.message().empty());
+    return;
+  }
+  const std::string found(std::string_view{*records});
+  SKYRANK_REQUIRE(found.size() == text.size());
+  SKYRANK_REQUIRE(skyrank::datasets::count_lines(found) == skyrank::datasets::count_lines(text));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    SKYRANK_REQUIRE(found[i] == text[i] || found[i] == ' ' || found[i] == '\n');
+  }
+  const std::string whole = outcome_of([&] { return read_in_parts(found, std::int64_t{1} << 20, false, true); });
+  SKYRANK_REQUIRE(outcome_of([&] { return read_in_parts(found, 16, true, true); }) == whole);
+}
+
+/// Returns true if a file with this text is read otherwise than as JSON lines.
+bool is_stored_otherwise(const std::string& text) {
+  return sniff_compression(*arrow::Buffer::FromString(text)) != Compression::none ||
+         !skyrank::datasets::sniff_encoding(text).empty() || skyrank::datasets::begins_with_array(text) ||
+         text.starts_with("PK\x03\x04") || text.starts_with("\xD0\xCF\x11\xE0");
+}
+
 }  // namespace
 
 // Every text is refused as data, with the same message, or is the same table, in parts and blocks of any size. The
@@ -96,8 +126,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string whole = outcome_of([&] { return read_in_parts(text, std::int64_t{1} << 20, false); });
   SKYRANK_REQUIRE(outcome_of([&] { return read_in_parts(text, few, false); }) == whole);
   SKYRANK_REQUIRE(outcome_of([&] { return read_in_parts(text, few, true); }) == whole);
-  // A file that begins as compressed ones do is unpacked, whatever its name.
-  if (sniff_compression(*arrow::Buffer::FromString(text)) != Compression::none) return 0;
+  read_document(text, {});
+  read_document(text, {"a"});
+  if (is_stored_otherwise(text)) return 0;
   SKYRANK_REQUIRE(outcome_in_blocks(text, few, whole) == whole);
   return 0;
 }

@@ -3,6 +3,10 @@
 import gzip
 import os
 import pickle
+import socket
+import subprocess
+import sys
+import time
 
 import numpy
 import pytest
@@ -117,3 +121,40 @@ def test_damaged_footers_and_names_are_errors_that_name_the_file(tmp_path):
     file.write_bytes(content.replace(b"name", b"\xffame"))
     with pytest.raises(skyrank.DataError, match=r"t.parquet: .*\\xffame"):
         skyrank.sql("SELECT * FROM t ORDER BY a LIMIT 1", t=str(file))
+
+
+def test_the_form_of_text_is_recognised_or_stated(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,5;y\n")
+    files = skyrank.Files(tmp_path / "t.csv")
+    assert len(files.notes) == 1 and "delimiter ';', decimal comma" in files.notes[0]
+    assert files.part(0, 1).notes == files.notes
+    best = skyrank.Query().rank_by(skyrank.low("a"))
+    assert skyrank.query(files, best)["a"].tolist() == [1.5, 2.5]
+    (tmp_path / "u.csv").write_bytes("Bericht\n# x\na,b\n1,é\n".encode("latin-1"))
+    stated = skyrank.Files(tmp_path / "u.csv", skip=1, comment="#", decimal=".", encoding="latin1")
+    for same in (stated, pickle.loads(pickle.dumps(stated))):
+        assert skyrank.query(same, best)["b"].tolist() == ["é"]
+    (tmp_path / "t.json").write_text('{"data": [{"a": 1, "at": {"city": "Oslo"}}]}')
+    nested = skyrank.Files(tmp_path / "t.json", records="data", flatten=True)
+    assert nested.notes == []
+    for same in (nested, pickle.loads(pickle.dumps(nested))):
+        assert same.columns == ["a", "at.city"]
+    with pytest.raises(skyrank.DataError, match="skip is a number of lines, not -1"):
+        skyrank.Files(tmp_path / "u.csv", skip=-1)
+    with pytest.raises(skyrank.DataError, match="comment is a text, not ''"):
+        skyrank.Files(tmp_path / "u.csv", comment="")
+    with pytest.raises(skyrank.DataError, match="unknown encoding 'x-y'"):
+        skyrank.Files(tmp_path / "u.csv", encoding="x-y")
+
+
+def test_a_machine_that_does_not_answer_can_be_left(monkeypatch):
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"s3://k:s@bucket/t.csv?scheme=http&region=r&endpoint_override=127.0.0.1%3A{silent.getsockname()[1]}"
+        script = f"import signal, skyrank\nsignal.alarm(1)\nsignal.signal(signal.SIGALRM, signal.default_int_handler)\nskyrank.Files({uri!r})"
+        started = time.monotonic()
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+        assert "KeyboardInterrupt" in ended.stderr, ended.stderr
+        with pytest.raises(skyrank.TimeoutError):
+            skyrank.default_engine().run(skyrank.Query().rank_by(skyrank.low("a")), uri, timeout=0.2)
+        assert time.monotonic() - started < 20

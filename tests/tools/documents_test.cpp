@@ -308,6 +308,33 @@ TEST(Documents, ShowStatementsThatRunAndTheirAnswers) {
   EXPECT_GE(compared, 5);
 }
 
+TEST(Documents, ShowFilesAndWhatIsRecognised) {
+  const TemporaryFolder folder;
+  ProgramOptions options;
+  options.folder = folder.path();
+  int ran = 0;
+  for (const Block& shown : blocks()) {
+    if (!shown.place.starts_with("files.md")) continue;
+    for (std::size_t i = 0; i < shown.lines.size();) {
+      const std::string command = shown.lines[i++];
+      std::string text;
+      while (i < shown.lines.size() && !shown.lines[i].starts_with("$ ")) text += shown.lines[i++] + "\n";
+      if (command.starts_with("$ cat ")) {
+        folder.write(command.substr(6), text);
+        continue;
+      }
+      std::vector<std::string> words = words_of(command);
+      ASSERT_EQ(words.at(1), "skyrank") << shown.place;
+      words.erase(words.begin(), words.begin() + 2);
+      const Outcome outcome = run_skyrank(words, options);
+      EXPECT_EQ(outcome.status, 0) << shown.place;
+      EXPECT_EQ(outcome.err + outcome.out, text) << shown.place << ": " << command;
+      ++ran;
+    }
+  }
+  EXPECT_GE(ran, 3);
+}
+
 TEST(Documents, TheChangelogKnowsTheVersion) {
   const std::vector<std::string> changes = lines_of(read_file(kRoot / "CHANGELOG.md"));
   const auto release = std::ranges::find_if(changes, [](const std::string& line) {

@@ -182,6 +182,16 @@ TEST_F(Watch, SavesWhileNothingComes) {
   EXPECT_EQ(watch({"--from", rows_, "--state", state_}).out, "");
 }
 
+TEST_F(Watch, RefusesFormsThatStreamsDoNotHave) {
+  for (const char* const form : {"decimal: ','", "skip: 1", "encoding: utf-16"}) {
+    std::string batch = kBatch;
+    batch_ = folder_.write("form.yaml", batch.replace(batch.find("types:"), 0, std::string(form) + ", "));
+    const Outcome refused = watch({"--from", rows_});
+    EXPECT_EQ(refused.status, 2) << form;
+    EXPECT_THAT(refused.err, HasSubstr("leave 'decimal', 'skip'")) << form;
+  }
+}
+
 TEST_F(Watch, EndsAtABadLineBehindTheRowsBeforeIt) {
   append("{\"name\":\"e\",\"price\":0}\n{\"name\":\"f\",\"price\":\"much\"}\n{\"name\":\"g\",\"price\":0}\n");
   const Outcome outcome = watch({"--from", rows_, "--state", state_, "--step", "1"});

@@ -106,10 +106,22 @@ struct PlotArguments {
   std::optional<std::int64_t> max_rows;  ///< limit on the rows drawn beside the front
 };
 
+/// The form of files of text, as options state it; empty ones are recognised. See TableSpec.
+struct FileForm {
+  std::string delimiter;
+  std::string header;
+  std::string decimal;
+  std::string skip;
+  std::string comment;
+  std::string encoding;
+  std::string records;
+  std::string flatten;
+  std::string types;  ///< "column:type,..."; empty: none is stated
+};
+
 struct SqlArguments {
   std::string statement;
-  std::string delimiter;    ///< separator of the fields of CSV; empty: the one of their format
-  std::string types;        ///< "column:type,..."; empty: none is stated
+  FileForm form;            ///< form of all files that are named
   RunArguments run;         ///< all but the batch
   bool explain = false;     ///< show the plan in place of the answer
   bool analyze = false;     ///< show it with what was measured
@@ -122,10 +134,9 @@ struct ShowArguments {
 };
 
 struct DescribeArguments {
-  std::string file;       ///< a path, a pattern, a folder, a URI, or - for the standard input
-  std::string format;     ///< empty: by its name or its first bytes
-  std::string delimiter;  ///< separator of the fields of CSV; empty: the one of their format
-  std::string types;      ///< "column:type,..."; empty: none is stated
+  std::string file;    ///< a path, a pattern, a folder, a URI, or - for the standard input
+  std::string format;  ///< empty: by its name or its first bytes
+  FileForm form;
   bool json = false;
 };
 

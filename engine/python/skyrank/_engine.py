@@ -13,7 +13,7 @@ from . import _core
 from ._errors import DataError, required
 from ._input import Asked, to_data, to_schema, to_table
 from ._input.arrow import exported
-from ._input.files import files_module, on_main_thread, open_source
+from ._input.files import files_module, on_main_thread, open_files
 from ._metrics import Observed, QueryReport
 from ._output.tables import counted, html_schema, html_table
 from ._query import Query, core_of
@@ -78,35 +78,47 @@ class Table:
 class Files:
     """Files as one table that is read while queries run, and only as far as they need it.
 
-    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv) and JSON lines (.jsonl,
-    .ndjson), by their extensions; text also compressed (.csv.gz, .jsonl.zst). Text is read whole, as the types of its
-    columns depend on all values.
+    Parquet (.parquet), Arrow IPC and Feather (.arrow, .feather, .ipc), CSV and TSV (.csv, .tsv, .txt), JSON lines
+    (.jsonl, .ndjson) and JSON (.json), by their extensions; text also compressed (.csv.gz, .jsonl.zst). Text is read
+    whole, as the types of its columns depend on all values. `notes` says what was recognised of its form.
 
     Args:
         paths: One or more paths, globs (`*`, `?`, `[...]`) or URIs (file:///path, s3://bucket/key), whose rows come one
             after the other. A folder stands for all files in it; folders `key=value` below it are columns. `-` is the
             standard input.
-        header: CSV: the first line holds the names; otherwise they are c0, c1, ...
+        header: CSV: the first line holds the names; otherwise they are c0, c1, ... None means recognised.
         null_spellings: CSV: texts that are NULL besides the empty field; none means NULL, null, NA, N/A.
-        delimiter: CSV: one character of ASCII; None means a comma, of .tsv files a tab.
+        delimiter: CSV: one character of ASCII; None means recognised.
         format: csv, tsv, jsonl, parquet or arrow; None means by the extension.
         types: Types of columns of text, by name, instead of those that their values seem to have: `{"zip": "string"}`.
+        decimal: CSV: decimal sign of numbers, `.` or `,`; None means recognised.
+        skip: CSV: lines before the header; None means recognised.
+        comment: CSV: beginning of lines that are no records, such as `#`; None means there are none.
+        encoding: Encoding of text, such as utf-16 or windows-1252; None means by its first bytes, else UTF-8.
+        flatten: JSON: members of objects are columns, such as `address.city`.
+        records: JSON: path of the records in the file, such as `data.items`; None means the file, or its array.
 
     Raises:
         DataError: A pattern matches nothing, a file is damaged, or files have different columns.
         ResourceError: The system refuses to read, or pyarrow is missing.
     """
 
-    __slots__ = ("_arguments", "_core_data", "_range")
+    __slots__ = ("_arguments", "_core_data", "_notes", "_range")
 
     def __init__(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        header: bool = True,
+        header: bool | None = None,
         null_spellings: Sequence[str] = (),
         delimiter: str | None = None,
         format: str | None = None,
         types: Mapping[str, str] | None = None,
+        decimal: str | None = None,
+        skip: int | None = None,
+        comment: str | None = None,
+        encoding: str | None = None,
+        records: str | None = None,
+        flatten: bool = False,
     ) -> None:
         several = as_list(paths, (str, os.PathLike))
         for path in several:
@@ -114,9 +126,11 @@ class Files:
                 raise DataError(f"the path of a file is a text or a Path, not {kind_of(path)}")
         names = [os.fspath(path) for path in several]
         stated = _stated_types(types)
-        self._arguments = (names, header, list(null_spellings), delimiter, format, stated)
+        form = _stated_form(flatten="true" if flatten else None, decimal=decimal, skip=skip, comment=comment, encoding=encoding, records=records)
+        self._arguments = (names, header, list(null_spellings), delimiter, format, stated, form)
         self._range: tuple[int, int] | None = None
-        self._core_data: _core.Source = open_source(*self._arguments)
+        self._core_data: _core.Source
+        self._core_data, self._notes = open_files(*self._arguments)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -126,6 +140,11 @@ class Files:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return self._core_data.schema().names()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was recognised of the form of text, such as a delimiter, where it is not the usual one."""
+        return list(self._notes)
 
     @property
     def units(self) -> list[int]:
@@ -142,7 +161,7 @@ class Files:
         chosen = Files.__new__(Files)
         start = 0 if self._range is None else self._range[0]
         chosen._arguments, chosen._range = self._arguments, (start + begin, start + end)
-        chosen._core_data = self._core_data.part(begin, end)
+        chosen._core_data, chosen._notes = self._core_data.part(begin, end), self._notes
         return chosen
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -167,8 +186,30 @@ def _stated_types(types: Mapping[str, str] | None) -> dict[str, str]:
     return dict(types)
 
 
+# What the texts of a stated form mean where they are no texts.
+_OF_TEXT: dict[str, Callable[[str], Any]] = {"skip": int, "flatten": bool}
+
+
+def _stated_form(**form: str | int | None) -> dict[str, str]:
+    """Returns what is stated of the form of files, as texts."""
+    stated = {name: value for name, value in form.items() if value is not None}
+    for name, value in stated.items():
+        if name == "skip":
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**62:
+                raise DataError(f"skip is a number of lines, not {value!r}")
+        elif not isinstance(value, str) or not value:
+            raise DataError(f"{name} is a text, not {value!r}")
+    return {name: str(value) for name, value in stated.items()}
+
+
+def files_of(arguments: tuple[Any, ...]) -> Files:
+    """Opens files by what another one was opened by."""
+    *leading, form = arguments
+    return Files(*leading, **{name: _OF_TEXT.get(name, str)(value) for name, value in dict(form).items()})
+
+
 def _opened_files(arguments: tuple[Any, ...], units: tuple[int, int] | None) -> Files:
-    files = Files(*arguments)
+    files = files_of(arguments)
     return files if units is None else files.part(*units)
 
 

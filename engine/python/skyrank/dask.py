@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _core
-from ._engine import Files, Partial, default_engine
+from ._engine import Files, Partial, default_engine, files_of
 from ._errors import DataError, required
 from ._input import is_path
 from ._parts import RunningAnswer as RunningAnswer
@@ -137,8 +137,10 @@ def _file_partials(delayed: Any, files: Files, question: Query) -> list[Any]:
 
 
 def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, begin: int, end: int, first_row: int, rows: int) -> Partial:
-    paths, header, null_spellings, delimiter, form, types = arguments
-    files = _opened(token, tuple(paths), header, tuple(null_spellings), delimiter, form, tuple(types.items()))
+    paths, header, null_spellings, delimiter, file_format, types, form = arguments
+    files = _opened(
+        token, tuple(paths), header, tuple(null_spellings), delimiter, file_format, tuple(types.items()), tuple(form.items())
+    )
     if chosen is not None:
         files = files.part(*chosen)
     part = files.part(begin, end)
@@ -151,8 +153,8 @@ def _partial_of_units(question: Query, arguments: Any, chosen: Any, token: str, 
 
 @functools.lru_cache(maxsize=4)
 def _opened(token: str, *arguments: Any) -> Files:
-    paths, header, null_spellings, delimiter, file_format, types = arguments
-    return Files(paths, header, null_spellings, delimiter, file_format, dict(types))
+    *leading, types, form = arguments
+    return files_of((*leading, dict(types), form))
 
 
 def _merged(question: Query, partials: list[Partial]) -> Partial:

@@ -51,13 +51,15 @@ class Alarm {
   std::jthread thread_;  // last: ends before what it uses
 };
 
-/// Opens a table within `timeout` seconds, 0 for none.
-nb::capsule open_described(const TableSpec& described, const std::string& folder, bool main_thread, double timeout) {
+/// Opens a table within `timeout` seconds, 0 for none. Adds what was recognised of its files to `notes`.
+nb::capsule open_described(const TableSpec& described, const std::string& folder, bool main_thread, double timeout,
+                           std::vector<std::string>* notes = nullptr) {
   SourcePointer source = interruptible(main_thread, [&](std::stop_token stop) {
     const Alarm alarm(timeout);
     const exec::EitherStop either(stop, alarm.token());
     datasets::LoadOptions options;
     options.stop = either.token();
+    if (notes != nullptr) options.on_note = [notes](const std::string& note) { notes->push_back(note); };
     options.pipes = datasets::make_pipe_cache();  // a pipe that is no source is read once all the same
     try {
       return datasets::open_or_load(described, folder, options);
@@ -75,10 +77,33 @@ nb::capsule open_table(const nb::capsule& described, const std::string& folder, 
   return open_described(*static_cast<const TableSpec*>(described.data(kTableSpecCapsule)), folder, main_thread, 0);
 }
 
-nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
-                       const std::vector<std::string>& null_spellings, const std::optional<std::string>& delimiter,
-                       const std::optional<std::string>& format, const std::map<std::string, std::string>& types,
-                       bool main_thread, double timeout) {
+/// The form of files as a caller states it, by the names of TableSpec's members.
+using StatedForm = std::map<std::string, std::string>;
+
+/// States the form of files that are read; DataError for what is none.
+void state_form(TableSpec& described, const StatedForm& form) {
+  for (const auto& [key, value] : form) {
+    if (key == "decimal") {
+      static_cast<void>(datasets::parse_decimal_sign(value));
+      described.csv.decimal = value;
+    } else if (key == "skip") {
+      described.csv.skip = std::stoll(value);  // digits, as the caller sees to
+    } else if (key == "comment") {
+      described.csv.comment = value;
+    } else if (key == "encoding") {
+      described.encoding = value;
+    } else if (key == "records") {
+      described.records = value;
+    } else if (key == "flatten") {
+      described.flatten = true;
+    }
+  }
+}
+
+nb::tuple open_files(const std::vector<std::string>& patterns, std::optional<bool> header,
+                     const std::vector<std::string>& null_spellings, const std::optional<std::string>& delimiter,
+                     const std::optional<std::string>& format, const std::map<std::string, std::string>& types,
+                     const StatedForm& form, bool main_thread, double timeout) {
   if (delimiter) static_cast<void>(datasets::parse_delimiter(*delimiter));
   if (format) static_cast<void>(datasets::parse_input_format(*format));
   for (const auto& [column, type] : types) static_cast<void>(datasets::parse_column_type(type, column));
@@ -90,7 +115,10 @@ nb::capsule open_files(const std::vector<std::string>& patterns, bool header,
   described.csv.delimiter = delimiter.value_or("");
   described.format = format.value_or("");
   described.types = types;
-  return open_described(described, ".", main_thread, timeout);
+  state_form(described, form);
+  std::vector<std::string> notes;
+  nb::capsule source = open_described(described, ".", main_thread, timeout, &notes);
+  return nb::make_tuple(std::move(source), std::move(notes));
 }
 
 nb::tuple partial_of_bytes(const nb::bytes& content) {
@@ -104,8 +132,8 @@ NB_MODULE(_files, module) {
   skyrank::python::bind_errors();
   namespace nb = nanobind;
   using nb::literals::operator""_a;
-  module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a, "null_spellings"_a,
-             "delimiter"_a.none(), "format"_a.none(), "types"_a, "main_thread"_a, "timeout"_a);
+  module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a.none(), "null_spellings"_a,
+             "delimiter"_a.none(), "format"_a.none(), "types"_a, "form"_a, "main_thread"_a, "timeout"_a);
   module.def("open_table", &skyrank::python::open_table, "described"_a, "folder"_a, "main_thread"_a);
   module.def("partial_of_bytes", &skyrank::python::partial_of_bytes, "content"_a);
   module.def("hear_stops", [](const nb::capsule& stops) {

@@ -78,7 +78,9 @@ std::map<std::string, std::string> read_types(const YamlDocument& document, cons
 TableSpec read_table(const YamlDocument& document, const YamlNode& name, const YamlNode& node) {
   const std::string what = "the table " + found(name);
   if (name.text.empty()) document.fail(name, "a table's name is empty");
-  const MapReader map(document, node, what, {"file", "format", "header", "delimiter", "nulls", "types", "generate"},
+  const MapReader map(document, node, what,
+                      {"file", "format", "header", "delimiter", "decimal", "skip", "comment", "nulls", "encoding",
+                       "records", "flatten", "types", "generate"},
                       MapReader::Unknown::goes_on);
   TableSpec source;
   source.name = name.text;
@@ -91,7 +93,8 @@ TableSpec read_table(const YamlDocument& document, const YamlNode& name, const Y
   }
   map.with("file", [&](const YamlNode& value) { source.files = read_files(document, value); });
   map.with("generate", [&](const YamlNode& value) { source.generator = read_generator(document, value); });
-  for (const char* key : {"format", "header", "delimiter", "nulls", "types"}) {
+  for (const char* key : {"format", "header", "delimiter", "decimal", "skip", "comment", "nulls", "encoding", "records",
+                          "flatten", "types"}) {
     map.with(key, [&](const YamlNode& value) {
       if (generate != nullptr) document.fail(value, what + " is generated: '" + key + "' is for files");
     });
@@ -100,6 +103,18 @@ TableSpec read_table(const YamlDocument& document, const YamlNode& name, const Y
   map.with("header", [&](const YamlNode& value) { source.csv.header = query::read_bool(document, value, "'header'"); });
   map.with("delimiter",
            [&](const YamlNode& value) { source.csv.delimiter = query::read_text(document, value, "'delimiter'"); });
+  const auto with_text = [&](const char* key, std::string& text) {
+    map.with(key, [&](const YamlNode& value) {
+      text = query::read_text(document, value, "'" + std::string(key) + "'");
+      if (text.empty()) document.fail(value, "'" + std::string(key) + "' is empty");
+    });
+  };
+  with_text("decimal", source.csv.decimal);
+  with_text("comment", source.csv.comment);
+  with_text("encoding", source.encoding);
+  with_text("records", source.records);
+  map.with("flatten", [&](const YamlNode& value) { source.flatten = query::read_bool(document, value, "'flatten'"); });
+  map.with("skip", [&](const YamlNode& value) { source.csv.skip = query::read_integer(document, value, "'skip'", 0); });
   map.with("nulls", [&](const YamlNode& value) { source.csv.null_spellings = read_null_spellings(document, value); });
   map.with("types", [&](const YamlNode& value) { source.types = read_types(document, value); });
   return source;
@@ -240,7 +255,8 @@ Batch read_as_far(std::string_view yaml, const std::string& source, const BatchL
 
 bool TableSpec::operator==(const TableSpec& other) const {
   return name == other.name && files == other.files && format == other.format && csv == other.csv &&
-         types == other.types && generator == other.generator;
+         encoding == other.encoding && records == other.records && flatten == other.flatten && types == other.types &&
+         generator == other.generator;
 }
 
 const TableSpec& Batch::table(std::string_view name) const { return find_named(tables, name, "table"); }

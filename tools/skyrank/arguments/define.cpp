@@ -8,13 +8,42 @@ namespace skyrank::tools {
 namespace {
 
 constexpr const char* kDelimiterHelp =
-    "What separates the fields of a CSV file: one character, or tab (default: comma; tab for .tsv)";
+    "What separates the fields of a CSV file: one character, or tab (default: recognised)";
 
 constexpr const char* kTypesHelp =
     "Types of columns of text instead of those that their values seem to have, such as zip:string,day:date";
 
 constexpr const char* kCandidatesHelp =
     "Show what each choice by price was made from: every candidate, with its price as expected and at high";
+
+void add_form_options(CLI::App& command, FileForm& form) {
+  command.add_option("--delimiter", form.delimiter, kDelimiterHelp)->type_name("CHARACTER");
+  command
+      .add_option("--header", form.header,
+                  "Whether the first line of a CSV file names its columns: true or false (default: recognised)")
+      ->type_name("BOOLEAN");
+  command.add_option("--decimal", form.decimal, "Decimal sign of a CSV file: '.' or ',' (default: recognised)")
+      ->type_name("CHARACTER");
+  command.add_option("--skip", form.skip, "Lines of a CSV file before its header (default: recognised)")
+      ->type_name("N");
+  command
+      .add_option("--comment", form.comment,
+                  "Beginning of lines of a CSV file that are no records, such as '#' (default: there are none)")
+      ->type_name("TEXT");
+  command
+      .add_option("--encoding", form.encoding,
+                  "Encoding of a text, such as utf-16 or windows-1252 (default: by its first bytes, else utf-8)")
+      ->type_name("NAME");
+  command
+      .add_option("--records", form.records,
+                  "Where the records of a JSON file are, such as data.items (default: the file, or its array)")
+      ->type_name("PATH");
+  command
+      .add_option("--flatten", form.flatten,
+                  "Whether the members of objects in a JSON file are columns, such as address.city (default: false)")
+      ->type_name("BOOLEAN");
+  command.add_option("--types", form.types, kTypesHelp)->type_name("COLUMN:TYPE,...");
+}
 
 void add_settings_option(CLI::App& command, BatchArguments& batch) {
   command
@@ -145,8 +174,7 @@ void define_sql(CLI::App& app, Arguments& arguments) {
           "path, a pattern, a folder, a URI, or - for the standard input")
       ->type_name("TEXT")
       ->required();
-  command.add_option("--delimiter", arguments.sql.delimiter, kDelimiterHelp)->type_name("CHARACTER");
-  command.add_option("--types", arguments.sql.types, kTypesHelp)->type_name("COLUMN:TYPE,...");
+  add_form_options(command, arguments.sql.form);
   add_answer_options(command, arguments.sql.run, arguments);
   command.add_flag("--explain", arguments.sql.explain, "Show the plan instead of the answer");
   command.add_flag("--analyze", arguments.sql.analyze, "Run the query, and show measured beside predicted");
@@ -279,8 +307,7 @@ void define_describe(CLI::App& app, Arguments& arguments) {
                                        "csv, tsv, jsonl, parquet or arrow (default: by the file's extension)")
                            ->type_name("FORMAT");
   offer(arguments, format, {"csv", "tsv", "jsonl", "parquet", "arrow"});
-  command.add_option("--delimiter", describe.delimiter, kDelimiterHelp)->type_name("CHARACTER");
-  command.add_option("--types", describe.types, kTypesHelp)->type_name("COLUMN:TYPE,...");
+  add_form_options(command, describe.form);
   add_json_flag(command, describe.json);
   add_quiet_flag(command, arguments);
   command.footer("Example:\n  skyrank describe datasets/examples/hotels.csv");

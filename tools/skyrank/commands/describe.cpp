@@ -28,22 +28,19 @@ TableSpec table_of(const DescribeArguments& arguments) {
     static_cast<void>(datasets::parse_input_format(arguments.format, {"--format"}));
     table.format = arguments.format;
   }
-  if (!arguments.delimiter.empty()) {
-    static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.csv.delimiter = arguments.delimiter;
-  }
-  if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
+  apply_form(table, arguments.form);
   return table;
 }
 
 /// Opens the table without reading more of it than its format demands. What the source reads later counts for
 /// `progress` as long as that lives.
-std::shared_ptr<const Source> open(const TableSpec& table, const std::shared_ptr<Progress>& progress,
+std::shared_ptr<const Source> open(const TableSpec& table, const std::shared_ptr<Progress>& progress, Console& console,
                                    Signals& signals) {
   datasets::LoadOptions options;
   options.skip_unsupported = true;
   options.stop = signals.stop_token();
   options.pipes = datasets::make_pipe_cache();
+  options.on_note = [&console](const std::string& note) { console.hint(note); };
   options.progress = [weak = std::weak_ptr(progress)](std::uint64_t done, std::uint64_t total) {
     if (const auto shown = weak.lock()) shown->done(done, total);
   };
@@ -95,7 +92,7 @@ Json columns_json(const std::string& file, const Source& source) {
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals) {
   const TableSpec table = table_of(arguments);
   auto progress = std::make_shared<Progress>(console, "reading " + table.name);
-  const auto source = open(table, progress, signals);
+  const auto source = open(table, progress, console, signals);
   const Table columns = arguments.json ? Table() : description(*source);
   progress.reset();
   for (const UnsupportedColumn& column : source->schema().unsupported()) {

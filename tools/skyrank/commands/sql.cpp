@@ -11,7 +11,6 @@
 
 #include <skyrank/error.hpp>
 
-#include "datasets/input/files.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/parse.hpp"
 #include "engine/query/sql_words.hpp"
@@ -72,11 +71,7 @@ TableSpec table_of(const query::SqlStatement& statement, const SqlArguments& arg
   table.name = statement.query.from();
   table.files = {table.name};
   table.location = statement.table;
-  if (!arguments.delimiter.empty()) {
-    static_cast<void>(datasets::parse_delimiter(arguments.delimiter, {"--delimiter"}));
-    table.csv.delimiter = arguments.delimiter;
-  }
-  if (!arguments.types.empty()) table.types = read_types(arguments.types, "--types");
+  apply_form(table, arguments.form);
   return table;
 }
 

@@ -110,8 +110,15 @@ datasets::StreamOptions stream_options(const TableSpec& table, const WatchArgume
   } else if (const auto known = datasets::known_format(arguments.from)) {
     options.reading.format = known;
   }
+  const CsvSpec& csv = table.csv;
+  if (!csv.decimal.empty() || csv.skip || !csv.comment.empty() || !table.encoding.empty() || !table.records.empty() ||
+      table.flatten) {
+    throw UsageError(
+        "rows that come have the form of UTF-8 with a decimal point: leave 'decimal', 'skip', 'comment', 'encoding', "
+        "'records' and 'flatten' out of the table");
+  }
   if (!table.csv.delimiter.empty()) options.reading.delimiter = datasets::parse_delimiter(table.csv.delimiter);
-  options.reading.header = table.csv.header;
+  options.reading.header = table.csv.header.value_or(true);
   options.reading.null_spellings = table.csv.null_spellings;
   options.reading.threads = arguments.threads;
   options.reading.stop = signals.stop_token();

@@ -173,13 +173,21 @@ std::string to_yaml(const TableSpec& table) {
     return fmt::format("  {}: {{generate: {{distribution: {}, rows: {}, dims: {}, seed: {}}}}}\n", scalar(table.name),
                        scalar(spec.distribution), spec.rows, spec.dims, spec.seed);
   }
-  return fmt::format("  {}: {{file: {}{}{}{}{}{}}}\n", scalar(table.name),
-                     table.files.size() == 1 ? scalar(table.files[0]) : names(table.files),
-                     table.format.empty() ? "" : ", format: " + scalar(table.format),
-                     table.csv.header ? "" : ", header: false",
-                     table.csv.delimiter.empty() ? "" : ", delimiter: " + in_quotes(table.csv.delimiter),
-                     table.csv.null_spellings.empty() ? "" : ", nulls: " + list(table.csv.null_spellings, in_quotes),
-                     table.types.empty() ? "" : ", types: " + types(table.types));
+  const auto stated = [](std::string_view key, const std::string& text) {
+    return text.empty() ? "" : fmt::format(", {}: {}", key, in_quotes(text));
+  };
+  const CsvSpec& csv = table.csv;
+  std::string form = table.format.empty() ? "" : ", format: " + scalar(table.format);
+  if (csv.header) form += *csv.header ? ", header: true" : ", header: false";
+  form += stated("delimiter", csv.delimiter) + stated("decimal", csv.decimal);
+  if (csv.skip) form += fmt::format(", skip: {}", *csv.skip);
+  form += stated("comment", csv.comment);
+  if (!csv.null_spellings.empty()) form += ", nulls: " + list(csv.null_spellings, in_quotes);
+  form += stated("encoding", table.encoding) + stated("records", table.records);
+  if (table.flatten) form += ", flatten: true";
+  if (!table.types.empty()) form += ", types: " + types(table.types);
+  return fmt::format("  {}: {{file: {}{}}}\n", scalar(table.name),
+                     table.files.size() == 1 ? scalar(table.files[0]) : names(table.files), form);
 }
 
 }  // namespace

@@ -29,14 +29,17 @@ namespace skyrank::tools {
 namespace {
 
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
-const std::vector<std::string> kSettingKeys = {
-    "file",          "format",        "header",       "delimiter", "nulls", "types", "generate.distribution",
-    "generate.rows", "generate.dims", "generate.seed"};
+const std::vector<std::string> kSettingKeys = {"file",     "format",        "header",        "delimiter",
+                                               "decimal",  "skip",          "comment",       "nulls",
+                                               "encoding", "records",       "types",         "generate.distribution",
+                                               "flatten",  "generate.rows", "generate.dims", "generate.seed"};
 
+/// A key of a table with its value, and the option that says so, for messages.
 struct Setting {
   std::string table;
   std::string key;
   std::string value;
+  std::string option;
 };
 
 Setting split_setting(const std::string& text) {
@@ -45,7 +48,9 @@ Setting split_setting(const std::string& text) {
   if (equals == std::string::npos || dot == std::string::npos || dot > equals || dot == 0 || equals == dot + 1) {
     throw UsageError(fmt::format("--set {}: expected table.key=value, such as hotels.file=hotels.csv", text));
   }
-  return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+  Setting setting{text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1), {}};
+  setting.option = fmt::format("--set {}.{}", setting.table, setting.key);
+  return setting;
 }
 
 template <class Integer>
@@ -54,8 +59,7 @@ Integer integer_setting(const Setting& setting) {
   const char* end = setting.value.data() + setting.value.size();
   const auto [stop, error] = std::from_chars(setting.value.data(), end, value);
   if (error != std::errc{} || stop != end || value < 0) {
-    throw UsageError(
-        fmt::format("--set {}.{}: '{}' is not a whole number in range", setting.table, setting.key, setting.value));
+    throw UsageError(fmt::format("{}: '{}' is not a whole number in range", setting.option, setting.value));
   }
   return value;
 }
@@ -63,8 +67,7 @@ Integer integer_setting(const Setting& setting) {
 bool boolean_setting(const Setting& setting) {
   if (setting.value == "true") return true;
   if (setting.value == "false") return false;
-  throw UsageError(
-      fmt::format("--set {}.{}: '{}' is neither true nor false", setting.table, setting.key, setting.value));
+  throw UsageError(fmt::format("{}: '{}' is neither true nor false", setting.option, setting.value));
 }
 
 /// Texts between commas.
@@ -75,8 +78,7 @@ std::vector<std::string> list_setting(const Setting& setting) {
     texts.push_back(setting.value.substr(begin, end - begin));
   }
   if (std::ranges::find(texts, "") == texts.end()) return texts;
-  throw UsageError(
-      fmt::format("--set {}.{}: '{}' is not a list of texts such as NA,-", setting.table, setting.key, setting.value));
+  throw UsageError(fmt::format("{}: '{}' is not a list of texts such as NA,-", setting.option, setting.value));
 }
 
 TableSpec& find_table(Batch& batch, const std::string& name) {
@@ -132,6 +134,43 @@ std::string absolute_name(const std::string& name) {
   return split.format ? std::string(datasets::to_string(*split.format)) + ":" + path : path;
 }
 
+/// Returns the value of a setting, which is a text.
+const std::string& text_setting(const Setting& setting) {
+  if (!setting.value.empty()) return setting.value;
+  throw UsageError(fmt::format("{}: the value is empty", setting.option));
+}
+
+/// States what a setting says of the form of a table's files. Returns false for other keys. `where` names it in
+/// messages.
+bool state_form(TableSpec& table, const Setting& setting, const std::string& where) {
+  if (setting.key == "delimiter") {
+    static_cast<void>(datasets::parse_delimiter(setting.value, {where}));
+    table.csv.delimiter = setting.value;
+  } else if (setting.key == "decimal") {
+    static_cast<void>(datasets::parse_decimal_sign(setting.value, {where}));
+    table.csv.decimal = setting.value;
+  } else if (setting.key == "header") {
+    table.csv.header = boolean_setting(setting);
+  } else if (setting.key == "skip") {
+    table.csv.skip = integer_setting<std::int64_t>(setting);
+  } else if (setting.key == "comment") {
+    table.csv.comment = text_setting(setting);
+  } else if (setting.key == "nulls") {
+    table.csv.null_spellings = list_setting(setting);
+  } else if (setting.key == "encoding") {
+    table.encoding = text_setting(setting);
+  } else if (setting.key == "records") {
+    table.records = text_setting(setting);
+  } else if (setting.key == "flatten") {
+    table.flatten = boolean_setting(setting);
+  } else if (setting.key == "types") {
+    table.types = read_types(setting.value, where);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 /// The queries of these names, each once.
 std::vector<Query> chosen(const Batch& batch, const std::vector<std::string>& names) {
   std::vector<Query> queries;
@@ -165,6 +204,17 @@ std::map<std::string, std::string> read_types(const std::string& text, const std
   return types;
 }
 
+void apply_form(TableSpec& table, const FileForm& form) {
+  const std::pair<const char*, const std::string&> stated[] = {
+      {"delimiter", form.delimiter}, {"header", form.header},   {"decimal", form.decimal},
+      {"skip", form.skip},           {"comment", form.comment}, {"encoding", form.encoding},
+      {"records", form.records},     {"flatten", form.flatten}, {"types", form.types}};
+  for (const auto& [key, value] : stated) {
+    const std::string option = fmt::format("--{}", key);
+    if (!value.empty()) state_form(table, {table.name, key, value, option}, option);
+  }
+}
+
 void apply_setting(Batch& batch, const std::string& text) {
   const Setting setting = split_setting(text);
   TableSpec& table = find_table(batch, setting.table);
@@ -180,23 +230,7 @@ void apply_setting(Batch& batch, const std::string& text) {
     table.format = setting.value;
     return;
   }
-  if (setting.key == "delimiter") {
-    static_cast<void>(datasets::parse_delimiter(setting.value, {"--set " + text}));
-    table.csv.delimiter = setting.value;
-    return;
-  }
-  if (setting.key == "header") {
-    table.csv.header = boolean_setting(setting);
-    return;
-  }
-  if (setting.key == "nulls") {
-    table.csv.null_spellings = list_setting(setting);
-    return;
-  }
-  if (setting.key == "types") {
-    table.types = read_types(setting.value, "--set " + text);
-    return;
-  }
+  if (state_form(table, setting, "--set " + text)) return;
   if (std::ranges::find(kSettingKeys, setting.key) == kSettingKeys.end()) {
     throw UsageError(fmt::format("--set {}: no setting '{}'{}; there are {}", text, setting.key,
                                  query::did_you_mean(setting.key, kSettingKeys), fmt::join(kSettingKeys, ", ")));
@@ -317,6 +351,7 @@ datasets::ColumnNames InputTables::column_names(const TableSpec& source) {
   options.block_bytes = memory_.limit > 0 ? datasets::text_block_bytes(memory_.limit) : 0;
   Progress progress(console_, "reading " + source.name);
   options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.done(done, total); };
+  options.on_note = [this](const std::string& note) { console_.hint(note); };
   options.choose_columns = [&](const std::vector<std::string>& names) { return columns_needed(source.name, names); };
   return datasets::column_names(source, batch_.directory, options);
 }

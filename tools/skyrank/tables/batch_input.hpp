@@ -68,9 +68,12 @@ BatchMemory memory_of(const Batch& batch, std::size_t limit);
 /// DataError for a type that is not known.
 std::map<std::string, std::string> read_types(const std::string& text, const std::string& option);
 
-/// Applies one "table.key=value" to a batch. Keys: file, format, header, delimiter, nulls, types, and of generated
-/// tables generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative to the
-/// current folder.
+/// States the form of a table's files. UsageError or DataError naming the option that has no such value.
+void apply_form(TableSpec& table, const FileForm& form);
+
+/// Applies one "table.key=value" to a batch. Keys: file, those of a table in YAML that state the form of its files, and
+/// of generated tables generate.distribution, generate.rows, generate.dims, generate.seed. A relative file is relative
+/// to the current folder.
 void apply_setting(Batch& batch, const std::string& setting);
 
 /// A table as one query gets it.

@@ -49,6 +49,11 @@ class Console {
     if (!quiet_) complain("warning: " + std::string(message));
   }
 
+  /// The same of what is good to know: "skyrank: note: message".
+  void hint(std::string_view message) {
+    if (!quiet_) complain("note: " + std::string(message));
+  }
+
   /// Text for standard output, emphasised or subdued where it shows colours.
   std::string strong(std::string_view text) const;
   std::string faint(std::string_view text) const;

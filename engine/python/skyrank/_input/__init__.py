@@ -11,7 +11,7 @@ from .._errors import DataError
 from .._values import without_surrogates
 from .arrays import array_column, is_array, table_of_array
 from .arrow import exported, may_lie_on_gpu, speaks_arrow, table_of_device_array, without_index
-from .files import on_main_thread, open_source
+from .files import on_main_thread, open_files
 from .frames import Frame, columns_of_records, frame_of, native
 from .objects import object_column
 from .pandas_columns import PandasColumns, frame_of_series
@@ -44,7 +44,7 @@ def to_data(
         table: _core.Table | _core.Source = core
         return table
     if is_path(data) or (isinstance(data, (list, tuple)) and len(data) > 0 and all(is_path(item) for item in data)):
-        return open_source([data] if is_path(data) else list(data), timeout=timeout)
+        return open_files([data] if is_path(data) else list(data), timeout=timeout)[0]
     return to_table(data, columns, asked)
 
 

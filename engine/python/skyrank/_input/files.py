@@ -16,21 +16,25 @@ def on_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def open_source(
+def open_files(
     patterns: Sequence[str | os.PathLike[str]],
-    header: bool = True,
+    header: bool | None = None,
     null_spellings: Sequence[str] = (),
     delimiter: str | None = None,
     format: str | None = None,
     types: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
     timeout: float = 0.0,
-) -> _core.Source:
-    """Opens files as one table that is read while queries run, and only as far as they need it."""
+) -> tuple[_core.Source, list[str]]:
+    """Opens files as one table that is read while queries run, and only as far as they need it.
+
+    Returns what was recognised of their form, too. `form` states it.
+    """
     names = [os.fspath(pattern) for pattern in patterns]
-    capsule = files_module().open_files(
-        names, header, list(null_spellings), delimiter, format, dict(types or {}), on_main_thread(), timeout
+    capsule, notes = files_module().open_files(
+        names, header, list(null_spellings), delimiter, format, dict(types or {}), dict(form or {}), on_main_thread(), timeout
     )
-    return _core.source_of_capsule(capsule)
+    return _core.source_of_capsule(capsule), notes
 
 
 def files_module() -> Any:

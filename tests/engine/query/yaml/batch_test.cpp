@@ -169,13 +169,13 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
   ASSERT_EQ(batch.tables.size(), 4u);
   const TableSpec& hotels = batch.table("hotels");
   EXPECT_EQ(hotels.files, std::vector<std::string>{"hotels.csv"});
-  EXPECT_TRUE(hotels.csv.header);
+  EXPECT_EQ(hotels.csv.header, std::nullopt);
   EXPECT_TRUE(hotels.csv.null_spellings.empty());
   EXPECT_FALSE(hotels.generator);
   EXPECT_EQ(hotels.location, (Location{"test.yaml", 3, 3}));
   const TableSpec& parts = batch.table("parts");
   EXPECT_EQ(parts.files, (std::vector<std::string>{"a-*.csv", "b.csv"}));
-  EXPECT_FALSE(parts.csv.header);
+  EXPECT_EQ(parts.csv.header, false);
   EXPECT_EQ(parts.csv.delimiter, ";");
   EXPECT_EQ(parts.format, "csv");
   EXPECT_EQ(parts.csv.null_spellings, (std::vector<std::string>{"NA", "null", "~", "", "-", "0"}));
@@ -184,6 +184,28 @@ queries: [{name: q, from: points, prefer: {low: c0}}]
             (GeneratorSpec{"anticorrelated", 1000000, 12, std::numeric_limits<std::uint64_t>::max()}));
   EXPECT_EQ(batch.table("few").generator, (GeneratorSpec{"independent", 0, 1, 1}));
   EXPECT_EQ(batch.query("q").from(), "points");
+}
+
+TEST(Batch, TablesStateTheFormOfTheirFiles) {
+  const Batch batch = parse_batch(R"yaml(version: 1
+tables:
+  t: {file: t.csv, header: true, decimal: ',', skip: 2, comment: '#', encoding: utf-16}
+  j: {file: t.json, records: data.items, flatten: true}
+queries: [{name: q, from: t, prefer: {low: c0}}]
+)yaml",
+                                  "test.yaml");
+  const TableSpec& csv = batch.table("t");
+  EXPECT_EQ(csv.csv.header, true);
+  EXPECT_EQ(csv.csv.decimal, ",");
+  EXPECT_EQ(csv.csv.skip, 2);
+  EXPECT_EQ(csv.csv.comment, "#");
+  EXPECT_EQ(csv.encoding, "utf-16");
+  EXPECT_EQ(batch.table("j").records, "data.items");
+  EXPECT_TRUE(batch.table("j").flatten);
+  for (const char* wrong : {"skip: -1", "comment: ''", "flatten: 3"}) {
+    EXPECT_THROW(parse_batch("version: 1\ntables: {t: {file: t.csv, " + std::string(wrong) + "}}\nqueries: []\n", "t"),
+                 QueryError);
+  }
 }
 
 TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
@@ -196,6 +218,15 @@ TEST(Batch, TableSourcesCompareWithoutTheirPlace) {
   EXPECT_FALSE(a == b);
   b = a;
   b.csv.delimiter = ";";
+  EXPECT_FALSE(a == b);
+  b = a;
+  b.csv.decimal = ",";
+  EXPECT_FALSE(a == b);
+  b = a;
+  b.encoding = "utf-16";
+  EXPECT_FALSE(a == b);
+  b = a;
+  b.flatten = true;
   EXPECT_FALSE(a == b);
   b = a;
   b.format = "csv";

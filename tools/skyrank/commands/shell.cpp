@@ -224,7 +224,7 @@ class Shell {
     }
     if (!word.empty()) std::ranges::for_each(kWords, offer);
     std::ranges::sort(words);
-    words.erase(std::ranges::unique(words).begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
     return words;
   }
 

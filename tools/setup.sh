@@ -19,7 +19,7 @@ END
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache python3 python3-pip python3-dev python3-venv
   libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libsimdjson-dev
-  libfmt-dev)
+  libfmt-dev libedit-dev)
 readonly TEST_PACKAGES=(
   git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-context-dev libopenmpi-dev openmpi-bin python3-yaml pkg-config clang lld llvm gcovr doxygen groff-base zsh fish dpkg-dev file)
 # Where programs for ARM processors are not the machine's own.

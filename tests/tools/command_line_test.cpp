@@ -124,7 +124,7 @@ TEST_F(CommandLine, WithoutACommandShowsTheHelpAndFails) {
 TEST_F(CommandLine, OffersTheNearestName) {
   expect_mistake(
       {"rnu", batch_},
-      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, watch, plot, sql, show, "
+      "unknown command 'rnu'; did you mean 'run'?; there are run, check, explain, why, watch, plot, sql, shell, show, "
       "describe, generate, "
       "algorithms, bench, calibrate, completion, man");
   expect_mistake({"run", batch_, "--fromat", "csv"}, "run: unknown option '--fromat'; did you mean '--format'?");

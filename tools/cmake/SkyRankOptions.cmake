@@ -11,6 +11,7 @@ option(SKYRANK_PRECOMPILE_TESTS "Precompile what tests include of GoogleTest and
 option(SKYRANK_CCACHE "Compile through ccache where it is found" ${PROJECT_IS_TOP_LEVEL})
 option(SKYRANK_WERROR "Treat warnings as errors, as tools/test.sh does" OFF)
 option(SKYRANK_HARDENING "Compile and link with the hardening flags of a distribution" ${PROJECT_IS_TOP_LEVEL})
+option(SKYRANK_LIBEDIT "Edit the lines of skyrank shell by libedit, where it is found" ON)
 option(SKYRANK_INSTALL "Add install rules" ${PROJECT_IS_TOP_LEVEL})
 # A subproject gets GPU kernels, which take minutes to compile, only where it asks for them.
 if(PROJECT_IS_TOP_LEVEL)

@@ -53,6 +53,7 @@ struct RunArguments {
   std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
   bool json = false;
   bool plan = false;  ///< show the measured plan with each answer
+  bool logs = false;  ///< write a log of JSON to standard error
 };
 
 struct CheckArguments {
@@ -66,10 +67,11 @@ struct ExplainArguments {
   DeviceChoice device = DeviceChoice::automatic;
   std::size_t memory_bytes = 0;
   GpuArguments gpus;
-  bool analyze = false;              ///< run the queries, and show what was measured
-  bool candidates = false;           ///< show what each choice by price was made from
-  std::vector<std::string> without;  ///< rules of the planner
-  bool rules = false;                ///< list these, and explain nothing
+  std::optional<std::chrono::milliseconds> timeout;  ///< time limit of each query
+  bool analyze = false;                              ///< run the queries, and show what was measured
+  bool candidates = false;                           ///< show what each choice by price was made from
+  std::vector<std::string> without;                  ///< rules of the planner
+  bool rules = false;                                ///< list these, and explain nothing
   bool json = false;
 };
 
@@ -126,6 +128,11 @@ struct SqlArguments {
   bool explain = false;     ///< show the plan in place of the answer
   bool analyze = false;     ///< show it with what was measured
   bool candidates = false;  ///< show the plan with what each choice by price was made from
+};
+
+struct ShellArguments {
+  std::vector<std::string> files;  ///< tables: FILE, named after it, or NAME=FILE
+  SqlArguments sql;                ///< all but the statement
 };
 
 struct ShowArguments {
@@ -190,6 +197,7 @@ int watch(const WatchArguments& arguments, Console& console, Signals& signals);
 /// Does not return where the program that draws can be run.
 int plot(const PlotArguments& arguments, Console& console, Signals& signals);
 int sql(const SqlArguments& arguments, Console& console, Signals& signals);
+int shell(const ShellArguments& arguments, Console& console, Signals& signals);
 int show(const ShowArguments& arguments, Console& console);
 int describe(const DescribeArguments& arguments, Console& console, Signals& signals);
 int generate(const GenerateArguments& arguments, Console& console, Signals& signals);
@@ -201,6 +209,9 @@ int bench(const BenchArguments& arguments, Console& console, Signals& signals);
 /// name.
 int run_batch(const Batch& batch, const RunArguments& arguments, Console& console, Signals& signals);
 int explain_batch(const Batch& batch, const ExplainArguments& arguments, Console& console, Signals& signals);
+
+/// The same for statements of SQL, as `arguments` asks.
+int answer_statements(const Batch& batch, const SqlArguments& arguments, Console& console, Signals& signals);
 
 struct OpenedBatch;  // tables/batch_input.hpp
 

@@ -1,20 +1,14 @@
 #include "tools/skyrank/answers/json.hpp"
 
+#include <skyrank/metrics.hpp>
+
 #include "tools/skyrank/terminal/console.hpp"
 
 namespace skyrank::tools {
 namespace {
 
-const char* kind_of(const std::exception& error) {
-  if (dynamic_cast<const QueryError*>(&error) != nullptr) return "query";
-  if (dynamic_cast<const BindError*>(&error) != nullptr) return "bind";
-  if (dynamic_cast<const DataError*>(&error) != nullptr) return "data";
-  if (dynamic_cast<const DeviceError*>(&error) != nullptr) return "device";
-  if (dynamic_cast<const ResourceError*>(&error) != nullptr) return "resource";
-  if (dynamic_cast<const CancelledError*>(&error) != nullptr) return "cancelled";
-  if (dynamic_cast<const TimeoutError*>(&error) != nullptr) return "timeout";
-  if (dynamic_cast<const UsageError*>(&error) != nullptr) return "usage";
-  return "internal";
+std::string_view kind_of(const std::exception& error) {
+  return dynamic_cast<const UsageError*>(&error) != nullptr ? "usage" : error_code(error);
 }
 
 /// An object of named values.

@@ -77,6 +77,7 @@ void print_through(Console& console, ConsoleBuffer& buffer, Write write) {
 
 void ErrorReport::add(const std::exception& error) {
   status_ = worse(status_, exit_status(error));
+  if (console_.is_logging()) return;  // the log has the errors of queries
   if (messages_.insert(error.what()).second && messages_.size() <= kMaxShown) console_.complain(error.what());
 }
 

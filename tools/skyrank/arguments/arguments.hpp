@@ -19,6 +19,7 @@ struct Arguments {
   WatchArguments watch;
   PlotArguments plot;
   SqlArguments sql;
+  ShellArguments shell;
   ShowArguments show;
   DescribeArguments describe;
   GenerateArguments generate;
@@ -31,6 +32,7 @@ struct Arguments {
   std::vector<int> devices;
   std::string gpu_memory_limit;
   std::string timeout;
+  std::string log;
   bool quiet = false;
   /// The values that an option or argument can have, where they are few; made when they are asked for.
   std::map<const CLI::Option*, std::function<std::vector<std::string>()>> choices;

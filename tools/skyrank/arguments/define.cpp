@@ -125,6 +125,22 @@ std::vector<std::string> distribution_names() {
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON for programs"); }
 
+void add_rows_option(CLI::App& command, RunArguments& run) {
+  command
+      .add_option("--rows", run.rows,
+                  "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
+                  "else all)")
+      ->type_name("N");
+}
+
+void add_timeout_option(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--timeout", arguments.timeout,
+                  "The longest that each query may take, with reading its table, such as 30s or 500ms (default: no "
+                  "limit)")
+      ->type_name("TIME");
+}
+
 /// The form and place of answers, and what they may cost.
 void add_answer_options(CLI::App& command, RunArguments& run, Arguments& arguments) {
   const auto* format =
@@ -133,11 +149,7 @@ void add_answer_options(CLI::App& command, RunArguments& run, Arguments& argumen
                       "table, csv, jsonl, parquet or arrow (default: table; with --out by its suffix, or csv)")
           ->type_name("FORMAT");
   offer(arguments, format, {"table", "csv", "jsonl", "parquet", "arrow"});
-  command
-      .add_option("--rows", run.rows,
-                  "Rows of each answer that a table shows, the first and the last; 0: all (default: 40 on a terminal, "
-                  "else all)")
-      ->type_name("N");
+  add_rows_option(command, run);
   command
       .add_option("--out", run.out,
                   "Write the answer of one query to this file, such as best.parquet, or each answer to "
@@ -148,11 +160,13 @@ void add_answer_options(CLI::App& command, RunArguments& run, Arguments& argumen
                   "Also write a page of HTML with the queries, their answers, fronts, plans and times to this file")
       ->type_name("FILE");
   add_engine_options(command, run.threads, arguments);
-  command
-      .add_option(
-          "--timeout", arguments.timeout,
-          "The longest that each query may take once its table is read, such as 30s or 500ms (default: no limit)")
-      ->type_name("TIME");
+  add_timeout_option(command, arguments);
+  const auto* log = command
+                        .add_option("--log", arguments.log,
+                                    "json: write what happens to standard error, an object of JSON a line, with the "
+                                    "plan and the times of each query")
+                        ->type_name("FORM");
+  offer(arguments, log, {"json"});
   add_json_flag(command, run.json);
   command.add_flag("--plan", run.plan, "Show the plan of each answer, with what was measured");
   add_quiet_flag(command, arguments);
@@ -184,6 +198,21 @@ void define_sql(CLI::App& app, Arguments& arguments) {
       "PREFERRING LOW price PLUS HIGH rating\"");
 }
 
+void define_shell(CLI::App& app, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand("shell", "Answer statements of SQL as they are typed");
+  SqlArguments& sql = arguments.shell.sql;
+  command
+      .add_option("TABLE", arguments.shell.files,
+                  "Tables to begin with: FILE, which FROM names without its folder and suffix, or NAME=FILE")
+      ->type_name("[NAME=]FILE");
+  add_form_options(command, sql.form);
+  add_rows_option(command, sql.run);
+  add_engine_options(command, sql.run.threads, arguments);
+  add_timeout_option(command, arguments);
+  add_quiet_flag(command, arguments);
+  command.footer("Example:\n  skyrank shell datasets/examples/hotels.csv");
+}
+
 void define_show(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("show", "Print the queries of a batch as SQL, YAML or C++");
   add_batch_options(command, arguments.show.batch);
@@ -205,6 +234,7 @@ void define_explain(CLI::App& app, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand("explain", "Show how the queries of a batch would be answered");
   add_batch_options(command, arguments.explain.batch);
   add_engine_options(command, arguments.explain.threads, arguments);
+  add_timeout_option(command, arguments);
   const auto* without =
       command.add_option("--without", arguments.explain.without, "Plan without this rule of --rules; may be repeated")
           ->type_name("RULE")
@@ -418,6 +448,7 @@ void define(CLI::App& app, Arguments& arguments) {
   define_watch(app, arguments);
   define_plot(app, arguments);
   define_sql(app, arguments);
+  define_shell(app, arguments);
   define_show(app, arguments);
   define_describe(app, arguments);
   define_generate(app, arguments);

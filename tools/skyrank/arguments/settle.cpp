@@ -136,6 +136,13 @@ void check_shell(const CLI::App& app, const std::string& shell) {
                                query::did_you_mean(shell, {"bash", "zsh", "fish"})));
 }
 
+void settle_log(Arguments& arguments) {
+  if (!arguments.log.empty() && arguments.log != "json") {
+    throw UsageError(fmt::format("--log: '{}' is not json", arguments.log));
+  }
+  arguments.run.logs = arguments.sql.run.logs = !arguments.log.empty();
+}
+
 Table read_columns(const std::filesystem::path& file, const std::vector<std::string>& columns) {
   datasets::ReadOptions options;
   options.columns = columns;
@@ -151,30 +158,34 @@ void settle(const CLI::App& app, Arguments& arguments) {
   const DeviceChoice device = parse_device(arguments.device);
   arguments.run.device = device;
   arguments.explain.device = device;
-  arguments.sql.run.device = device;
+  arguments.sql.run.device = arguments.shell.sql.run.device = device;
   arguments.bench.device = device;
   arguments.bench.read_columns = read_columns;
   arguments.calibrate.device = device;
+  settle_log(arguments);
   check_devices(arguments.devices);
   GpuArguments& gpus = arguments.run.gpus;
   gpus = {arguments.devices, parse_size("--gpu-memory-limit", arguments.gpu_memory_limit)};
-  arguments.explain.gpus = arguments.sql.run.gpus = gpus;
+  arguments.explain.gpus = arguments.sql.run.gpus = arguments.shell.sql.run.gpus = gpus;
   arguments.run.memory_bytes = parse_size("--memory-limit", arguments.memory_limit);
   arguments.explain.memory_bytes = arguments.run.memory_bytes;
   arguments.why.memory_bytes = arguments.run.memory_bytes;
   arguments.watch.memory_bytes = arguments.run.memory_bytes;
   arguments.sql.run.memory_bytes = arguments.run.memory_bytes;
+  arguments.shell.sql.run.memory_bytes = arguments.run.memory_bytes;
   arguments.generate.memory_bytes = arguments.run.memory_bytes;
   arguments.run.timeout = parse_timeout(arguments.timeout);
-  arguments.sql.run.timeout = arguments.run.timeout;
-  for (const int threads : {arguments.run.threads, arguments.explain.threads, arguments.why.threads,
-                            arguments.watch.threads, arguments.sql.run.threads, arguments.generate.threads}) {
+  arguments.sql.run.timeout = arguments.shell.sql.run.timeout = arguments.explain.timeout = arguments.run.timeout;
+  for (const int threads :
+       {arguments.run.threads, arguments.explain.threads, arguments.why.threads, arguments.watch.threads,
+        arguments.sql.run.threads, arguments.shell.sql.run.threads, arguments.generate.threads}) {
     check_threads(threads);
   }
   for (const int threads : arguments.bench.threads) check_threads(threads);
   check_repeat(arguments.bench.repeat);
   check_rows(arguments.run.rows);
   check_rows(arguments.sql.run.rows);
+  check_rows(arguments.shell.sql.run.rows);
 }
 
 }  // namespace skyrank::tools

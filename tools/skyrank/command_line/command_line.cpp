@@ -4,6 +4,7 @@
 
 #include "kernels/common/problem.hpp"
 #include "tools/skyrank/answers/json.hpp"
+#include "tools/skyrank/answers/log.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/arguments/arguments.hpp"
 #include "tools/skyrank/reference/reference.hpp"
@@ -37,6 +38,7 @@ int run_command(const CLI::App& app, const Arguments& arguments, Console& consol
   if (app.got_subcommand("watch")) return watch(arguments.watch, console, signals);
   if (app.got_subcommand("plot")) return plot(arguments.plot, console, signals);
   if (app.got_subcommand("sql")) return sql(arguments.sql, console, signals);
+  if (app.got_subcommand("shell")) return shell(arguments.shell, console, signals);
   if (app.got_subcommand("show")) return show(arguments.show, console);
   if (app.got_subcommand("describe")) return describe(arguments.describe, console, signals);
   if (app.got_subcommand("generate")) return generate(arguments.generate, console, signals);
@@ -89,6 +91,7 @@ int parse_and_run(CLI::App& app, Arguments& arguments, int argc, const char* con
   }
   settle(app, arguments);
   console.set_quiet(arguments.quiet);
+  if (arguments.run.logs) console.set_log(log_line);
   return run_command(app, arguments, console, signals);
 }
 
@@ -128,11 +131,9 @@ ExitStatus worse(ExitStatus a, ExitStatus b) {
   return std::max(a, b);
 }
 
-int main(int argc, const char* const* argv) {
-  install_last_resort();
-  std::stop_source stop;
-  Console console(stop.get_token());
-  Arguments arguments;
+namespace {
+
+int run_and_report(Arguments& arguments, int argc, const char* const* argv, Console& console, std::stop_source& stop) {
   try {
     return run_until_signal(arguments, argc, argv, console, stop);
   } catch (const OutputClosed&) {
@@ -151,6 +152,18 @@ int main(int argc, const char* const* argv) {
     if (wants_json(arguments)) print_error_document(error, console);
     return exit_status(error);
   }
+}
+
+}  // namespace
+
+int main(int argc, const char* const* argv) {
+  install_last_resort();
+  std::stop_source stop;
+  Console console(stop.get_token());
+  Arguments arguments;
+  const int status = run_and_report(arguments, argc, argv, console, stop);
+  log_end(console, status);
+  return status;
 }
 
 }  // namespace skyrank::tools

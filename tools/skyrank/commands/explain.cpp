@@ -31,6 +31,7 @@ PlanNode plan_of(const Query& query, InputTables& tables, const Engine& engine, 
   const InputTable input = tables.get(query);
   const RunOptions options{.count_work = true,
                            .stop = signals.stop_token(),
+                           .timeout = arguments.timeout,
                            .later_queries = input.later_queries,
                            .candidates = arguments.candidates};
   return arguments.analyze ? engine.run(query, *input.source, options).plan

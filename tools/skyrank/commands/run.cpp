@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "engine/executor/limits.hpp"
 #include "tools/skyrank/answers/answers.hpp"
 #include "tools/skyrank/answers/html_report.hpp"
+#include "tools/skyrank/answers/log.hpp"
 #include "tools/skyrank/answers/report.hpp"
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/tables/batch_input.hpp"
@@ -24,6 +26,10 @@ class ShownReading {
  private:
   InputTables& tables_;
 };
+
+double ms_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
 
 /// Answers a query; its time limit begins before its table is opened.
 Answer answer_query(const Query& query, InputTables& tables, const Engine& engine, const RunArguments& arguments,
@@ -70,15 +76,21 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
   exec::Timer timer;
   for (const Query& query : batch.queries) {
     print_warnings(console, query);
+    const auto began = std::chrono::steady_clock::now();
     try {
       signals.check();
-      writer->write(answer_query(query, tables, engine, arguments, console, signals, timer));
+      log_start(console, query);
+      const Answer answer = answer_query(query, tables, engine, arguments, console, signals, timer);
+      log_answer(console, answer, ms_since(began));
+      writer->write(answer);
     } catch (const CancelledError& error) {
+      log_error(console, query, error, ms_since(began));
       writer->write_error(query, error);
       writer->finish();
       throw;
     } catch (const Error& error) {
       console.flush();  // throws where standard output is what failed
+      log_error(console, query, error, ms_since(began));
       errors.add(error);
       writer->write_error(query, error);
     }

@@ -130,12 +130,19 @@ std::string safe_lines(std::string_view text) {
 
 }  // namespace
 
-void Console::complain(std::string_view message) {
+void Console::say(const char* event, std::string_view message) {
+  if (is_logging()) return log(log_line_(event, message));
   const std::lock_guard lock(mutex_);
   clear_status();
   flush_output();  // what was printed before belongs above the message where both go to one place
-  const std::string prefix = error_has_colours_ ? styled("1;31", "skyrank:") : "skyrank:";
-  std::fputs((prefix + " " + safe_lines(message) + "\n").c_str(), stderr);
+  std::string prefix = error_has_colours_ ? styled("1;31", "skyrank:") : "skyrank:";
+  const std::string_view kind = event == std::string_view("warning") ? " warning: " : " ";
+  std::fputs((prefix.append(kind) + safe_lines(message) + "\n").c_str(), stderr);
+}
+
+void Console::log(std::string_view line) {
+  const std::lock_guard lock(mutex_);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 std::string Console::strong(std::string_view text) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -38,15 +39,23 @@ class Console {
   void note(std::string_view text) {
     if (!quiet_) print(text);
   }
+  /// Has `complain` and `warn` write line("error" or "warning", message) from now on, and leaves out progress.
+  void set_log(std::function<std::string(const char* event, std::string_view message)> line) {
+    log_line_ = std::move(line);
+  }
+  bool is_logging() const { return log_line_ != nullptr; }
+  /// Writes a line to standard error.
+  void log(std::string_view line);
+
   /// Hands everything printed so far to the system; throws as `print` does.
   void flush();
   /// Returns true if anything went to standard output.
   bool has_printed() const { return has_printed_; }
   /// One line on standard error: "skyrank: message".
-  void complain(std::string_view message);
+  void complain(std::string_view message) { say("error", message); }
   /// The same of what does not keep the command from its work: "skyrank: warning: message".
   void warn(std::string_view message) {
-    if (!quiet_) complain("warning: " + std::string(message));
+    if (!quiet_) say("warning", message);
   }
 
   /// The same of what is good to know: "skyrank: note: message".
@@ -60,7 +69,7 @@ class Console {
 
   /// Replaces the transient status line on standard error; empty text removes it. Does nothing without a terminal.
   void show_status(std::string_view text);
-  bool shows_status() const { return error_is_terminal_ && !quiet_; }
+  bool shows_status() const { return error_is_terminal_ && !quiet_ && !is_logging(); }
   /// Returns true if a person reads standard output.
   bool output_is_terminal() const { return output_is_terminal_; }
 
@@ -68,6 +77,7 @@ class Console {
   const std::stop_token& stop() const { return stop_; }
 
  private:
+  void say(const char* event, std::string_view message);
   // With mutex_ held:
   void flush_output();
   std::size_t write_some(std::string_view text);
@@ -82,6 +92,7 @@ class Console {
   bool status_shown_ = false;
   bool has_printed_ = false;
   bool quiet_ = false;
+  std::function<std::string(const char*, std::string_view)> log_line_;
   std::stop_token stop_;
   bool output_blocks_ = false;  // where nobody takes it: pipes, terminals
   std::string output_;          // printed and not yet written

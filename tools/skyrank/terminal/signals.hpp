@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -19,13 +21,20 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  std::stop_token stop_token() const { return source_.get_token(); }
+  /// The token of the run; after begin_query() that of the query.
+  std::stop_token stop_token() const;
 
   /// CancelledError once a signal came.
   void check() const;
 
   /// 128 and the number of the first signal; 0 before it.
   int exit_status() const;
+
+  /// Has SIGINT stop the query that begins, and not the run, from now on. To be called before each query, and before
+  /// waiting for input, by one thread.
+  void begin_query();
+  /// File descriptor that becomes readable when a signal comes after begin_query().
+  int descriptor() const { return descriptor_; }
 
   /// Lets the run end in its own time after the first signal, such as one that saves what it has. The second signal
   /// ends the process at once all the same.
@@ -36,9 +45,14 @@ class Signals {
 
  private:
   void wait();
+  int next_signal();
+  bool interrupt_query(bool ends_run);
   [[noreturn]] void end_process() const;
 
   std::stop_source source_;
+  mutable std::mutex query_mutex_;
+  std::optional<std::stop_source> query_;  // which SIGINT stops
+  int descriptor_ = -1;
   std::atomic<int> first_{0};  // signal
   std::atomic<bool> leaving_{false};
   std::atomic<bool> reported_{false};

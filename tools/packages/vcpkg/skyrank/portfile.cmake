@@ -16,6 +16,7 @@ vcpkg_cmake_configure(
     -DSKYRANK_CUDA=OFF
     -DSKYRANK_HARDENING=OFF
     -DSKYRANK_INSTALL=ON
+    -DSKYRANK_LIBEDIT=OFF
     -DSKYRANK_WERROR=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/skyrank)

@@ -73,6 +73,16 @@ TEST(PartsGroups, MergeInAnySplit) {
   expect_law(of_shops().prefer({low("n"), high("high")}).select({"shop", "row", "level"}), sales());
 }
 
+TEST(PartsGroups, OfAllRowsMergeInAnySplit) {
+  const Query query = Query::from("t").aggregate(
+      {count("n"), sum("s", "price"), min("low", "sold"), min("first", "shop"), max("last", "shop")});
+  expect_law(query, sales());
+  expect_law(Query(query).where("sold < 100"), sales());
+  expect_law(Query(query).where("sold < 100 and sold > 200"), sales());
+  expect_law(Query(query).having("n > 100"), sales());
+  expect_law(of_shops().having("n > 1 and s > 0").rank_by({high("s")}).limit(1), sales());
+}
+
 TEST(PartsGroups, SumsOfFloatsDoNotDependOnTheSplit) {
   const Table table({ints("g", {1, 1, 1, 1, 1}), floats("x", {1e100, 1, 1e-20, -1e100, 0.1})});
   expect_law(Query::from("t").group_by({"g"}).aggregate({sum("s", "x"), avg("m", "x")}), table);

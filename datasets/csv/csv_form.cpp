@@ -42,7 +42,7 @@ std::vector<Fields> first_records(const SampleText& sample, char delimiter) {
 }
 
 /// Returns the number of fields that all records have; 0 where they have different ones.
-std::size_t fields_of(const std::vector<Fields>& records) {
+std::size_t common_fields(const std::vector<Fields>& records) {
   if (records.empty()) return 0;
   const std::size_t fields = records.front().size();
   const bool alike = std::ranges::all_of(records, [&](const Fields& record) { return record.size() == fields; });
@@ -50,11 +50,11 @@ std::size_t fields_of(const std::vector<Fields>& records) {
 }
 
 char delimiter_of(const SampleText& sample, char usual) {
-  if (fields_of(first_records(sample, usual)) > 1) return usual;
+  if (common_fields(first_records(sample, usual)) > 1) return usual;
   char best = usual;
   std::size_t most = 1;
   for (const char candidate : {',', ';', '\t', '|'}) {
-    const std::size_t fields = candidate == usual ? 0 : fields_of(first_records(sample, candidate));
+    const std::size_t fields = candidate == usual ? 0 : common_fields(first_records(sample, candidate));
     if (fields > most) {
       best = candidate;
       most = fields;
@@ -67,6 +67,13 @@ char delimiter_of(const SampleText& sample, char usual) {
 std::string_view line_at(std::string_view text, std::size_t begin) {
   const std::string_view rest = text.substr(begin);
   return rest.substr(0, rest.find_first_of("\r\n"));
+}
+
+/// Returns the offset behind the line break of the line that `begin` is in.
+std::size_t end_of_line(std::string_view text, std::size_t begin) {
+  const std::size_t end = text.find_first_of("\r\n", begin);
+  if (end == std::string_view::npos) return text.size();
+  return end + (text.substr(end).starts_with("\r\n") ? 2 : 1);
 }
 
 /// Returns the delimiter that a first line such as `sep=;` names, as spreadsheets write it.
@@ -94,10 +101,31 @@ std::int64_t comment_lines(const SampleText& sample, char usual) {
   if (lines == 0) return 0;
   const SampleText behind{text, sample.is_whole, 0};
   const char delimiter = delimiter_of(behind, usual);
-  const std::size_t fields = fields_of(first_records(behind, delimiter));
+  const std::size_t fields = common_fields(first_records(behind, delimiter));
   const std::size_t fields_of_last = first_records({last, true, 0}, delimiter).front().size();
   const bool is_header = fields_of_last == fields && (fields > 1 || !last.starts_with("# "));
   return is_header ? lines - 1 : lines;
+}
+
+/// Returns the number of lines up to the first empty one where they are a title: one field each, before three records
+/// or more that all have the same, larger number of fields.
+std::int64_t title_lines(const SampleText& sample, char usual) {
+  constexpr std::int64_t kMaxLines = 20;
+  constexpr std::size_t kMinRecords = 3;
+  std::string_view rest = sample.text;
+  for (std::int64_t lines = 0; lines < kMaxLines && !rest.empty(); ++lines) {
+    const std::string_view line = line_at(rest, 0);
+    if (line.empty()) {
+      const SampleText title{sample.text.substr(0, sample.text.size() - rest.size()), true, 0};
+      const SampleText behind{rest, sample.is_whole, 0};
+      const char delimiter = delimiter_of(behind, usual);
+      const std::vector<Fields> records = first_records(behind, delimiter);
+      const bool is_title = lines > 0 && common_fields(first_records(title, delimiter)) == 1;
+      return is_title && records.size() >= kMinRecords && common_fields(records) > 1 ? lines : 0;
+    }
+    rest.remove_prefix(end_of_line(rest, 0));
+  }
+  return 0;
 }
 
 /// Returns true for digits around a comma, such as -1,5.
@@ -108,7 +136,7 @@ bool is_comma_number(std::string_view text) {
   return is_integer(text.substr(0, comma)) && is_integer(behind) && behind[0] != '-' && behind[0] != '+';
 }
 
-bool is_number(std::string_view text, char decimal) {
+bool spells_number(std::string_view text, char decimal) {
   double value = 0;
   const std::string number = decimal == ',' ? with_decimal_point(text) : std::string(text);
   return arrow::internal::ParseValue<arrow::DoubleType>(number.data(), number.size(), &value);
@@ -117,7 +145,7 @@ bool is_number(std::string_view text, char decimal) {
 /// Returns a comma where some columns hold numbers with one, and none holds numbers with a point.
 char decimal_of(const std::vector<Fields>& records) {
   bool has_commas = false;
-  for (std::size_t i = 0; i < fields_of(records); ++i) {
+  for (std::size_t i = 0; i < common_fields(records); ++i) {
     bool commas = false;
     bool points = false;
     bool others = false;
@@ -126,7 +154,7 @@ char decimal_of(const std::vector<Fields>& records) {
       if (text.empty() || is_integer(text)) continue;
       const bool comma = is_comma_number(text);
       commas = commas || comma;
-      const bool number = !comma && is_number(text, '.');
+      const bool number = !comma && spells_number(text, '.');
       points = points || (number && text.find('.') != std::string_view::npos);
       others = others || (!comma && !number);
     }
@@ -136,20 +164,26 @@ char decimal_of(const std::vector<Fields>& records) {
   return has_commas ? ',' : '.';
 }
 
-/// Returns false where the first of several records has numbers alone, as names never do.
-bool has_header(const std::vector<Fields>& records, char decimal) {
-  if (records.size() < 2) return true;
-  return !std::ranges::all_of(records.front(),
-                              [&](const std::string& text) { return is_number(trim_blanks(text), decimal); });
+/// Returns the number of lines before the header, or before the first record.
+std::int64_t lines_before(const SampleText& sample, char usual) {
+  const std::int64_t comments = comment_lines(sample, usual);
+  return comments > 0 ? comments : title_lines(sample, usual);
 }
 
-std::string shown(char delimiter) { return delimiter == '\t' ? "tab" : std::string("'") + delimiter + "'"; }
+/// Returns false where the first of several records has numbers alone, as names never do.
+bool begins_with_names(const std::vector<Fields>& records, char decimal) {
+  if (records.size() < 2) return true;
+  return !std::ranges::all_of(records.front(),
+                              [&](const std::string& text) { return spells_number(trim_blanks(text), decimal); });
+}
+
+std::string delimiter_text(char delimiter) { return delimiter == '\t' ? "tab" : std::string("'") + delimiter + "'"; }
 
 /// Says what was recognised rather than stated.
 std::string note_of(const CsvForm& form, char usual, const ReadOptions& options) {
   std::vector<std::pair<std::string, std::string>> found;  // what, and the option that states it
   if (!options.delimiter && form.delimiter != usual)
-    found.emplace_back("delimiter " + shown(form.delimiter), "delimiter");
+    found.emplace_back("delimiter " + delimiter_text(form.delimiter), "delimiter");
   if (!options.decimal && form.decimal != '.') found.emplace_back("decimal comma", "decimal");
   if (!options.skip && form.skipped_lines > 0) {
     found.emplace_back(
@@ -165,13 +199,6 @@ std::string note_of(const CsvForm& form, char usual, const ReadOptions& options)
     stated += (i == 0 ? "" : i + 1 == found.size() ? " or " : ", ") + ("'" + found[i].second + "'");
   }
   return "recognised " + what + "; state " + stated + " if this is wrong";
-}
-
-/// Returns the offset behind the line break of the line that `begin` is in.
-std::size_t end_of_line(std::string_view text, std::size_t begin) {
-  const std::size_t end = text.find_first_of("\r\n", begin);
-  if (end == std::string_view::npos) return text.size();
-  return end + (text.substr(end).starts_with("\r\n") ? 2 : 1);
 }
 
 }  // namespace
@@ -210,13 +237,13 @@ CsvForm recognise_csv(std::string_view start, bool is_whole, char usual, const R
   CsvForm form;
   const auto separator = options.skip ? std::nullopt : stated_separator(start);
   const SampleText whole{start, is_whole, 0};
-  form.skipped_lines = separator ? 1 : options.skip ? *options.skip : comment_lines(whole, usual);
+  form.skipped_lines = separator ? 1 : options.skip ? *options.skip : lines_before(whole, usual);
   const SampleText sample{start, is_whole, form.skipped_lines};
   form.delimiter = options.delimiter ? *options.delimiter : separator ? *separator : delimiter_of(sample, usual);
   const std::vector<Fields> records = first_records(sample, form.delimiter);
   const bool may_have_commas = !options.decimal && form.delimiter != ',';
   form.decimal = may_have_commas ? decimal_of(records) : options.decimal.value_or('.');
-  form.header = options.header ? *options.header : has_header(records, form.decimal);
+  form.header = options.header ? *options.header : begins_with_names(records, form.decimal);
   form.note = note_of(form, usual, options);
   return form;
 }

@@ -16,7 +16,7 @@
 namespace skyrank::datasets {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience(10);
+constexpr std::chrono::milliseconds kStopInterval(10);
 
 std::atomic<int> g_calls = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the whole process
 
@@ -56,7 +56,7 @@ void start_alone(const std::string& name, std::function<void()> work) {
 
 void wait_for_answer(const std::string& name, const std::stop_token& stop,
                      const std::function<bool(std::chrono::milliseconds)>& is_ready) {
-  while (!is_ready(kPatience)) {
+  while (!is_ready(kStopInterval)) {
     if (!exec::is_stopped(stop)) continue;
     leave_at_once_at_exit();
     throw CancelledError("reading " + name + " was cancelled");

@@ -17,10 +17,10 @@
 namespace skyrank::datasets {
 namespace {
 
-using simdjson::ondemand::array;
-using simdjson::ondemand::document;
-using simdjson::ondemand::json_type;
-using simdjson::ondemand::value;
+using Document = simdjson::ondemand::document;
+using DocumentArray = simdjson::ondemand::array;
+using DocumentType = simdjson::ondemand::json_type;
+using DocumentValue = simdjson::ondemand::value;
 
 /// Replaces the records of one document by themselves with spaces around.
 class DocumentRecords {
@@ -28,7 +28,7 @@ class DocumentRecords {
   DocumentRecords(std::string_view text, std::string name, char* out)
       : text_(text), name_(std::move(name)), out_(out) {}
 
-  void run(document& root, const std::vector<std::string>& path) {
+  void run(Document& root, const std::vector<std::string>& path) {
     if (path.empty()) {
       run_at(root, "the file");
       const char* behind = nullptr;
@@ -36,7 +36,7 @@ class DocumentRecords {
         fail(static_cast<std::size_t>(behind - text_.data()), "something follows the array of records");
       }
     } else {
-      value at;
+      DocumentValue at;
       std::string walked = path.front();
       require(root.find_field_unordered(path.front()).get(at), walked);
       for (std::size_t i = 1; i < path.size(); ++i) {
@@ -51,14 +51,14 @@ class DocumentRecords {
  private:
   template <class Value>
   void run_at(Value& at, const std::string& what) {
-    json_type type{};
+    DocumentType type{};
     require(at.type().get(type), what);
-    if (type == json_type::object) return keep(at);
-    if (type != json_type::array) fail(0, what + " is no array of records and no object");
-    array items;
+    if (type == DocumentType::object) return keep(at);
+    if (type != DocumentType::array) fail(0, what + " is no array of records and no object");
+    DocumentArray items;
     require(at.get_array().get(items), what);
     for (auto item : items) {
-      value record;
+      DocumentValue record;
       require(item.get(record), what);
       keep(record);
     }
@@ -68,17 +68,17 @@ class DocumentRecords {
   template <class Value>
   void keep(Value& record) {
     std::string_view raw;
-    json_type type{};
+    DocumentType type{};
     require(record.type().get(type), "a record");
-    if (type == json_type::object) {
+    if (type == DocumentType::object) {
       simdjson::ondemand::object found;
       require(record.get_object().get(found), "a record");
       require(found.raw_json().get(raw), "a record");
-    } else if (type == json_type::array) {
-      array found;
+    } else if (type == DocumentType::array) {
+      DocumentArray found;
       require(record.get_array().get(found), "a record");
       require(found.raw_json().get(raw), "a record");
-    } else if constexpr (std::is_same_v<Value, value>) {
+    } else if constexpr (std::is_same_v<Value, DocumentValue>) {
       raw = record.raw_json_token();
     }
     while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= ' ') raw.remove_suffix(1);
@@ -155,7 +155,7 @@ std::shared_ptr<arrow::Buffer> records_of_document(const arrow::Buffer& text, co
   if (has_mark) std::memset(begin, ' ', kMark);
   std::memset(begin + size, 0, static_cast<std::size_t>(kJsonPadding));
   simdjson::ondemand::parser parser;
-  document root;
+  Document root;
   const auto error = parser.iterate(begin, json.size(), json.size() + static_cast<std::size_t>(kJsonPadding)).get(root);
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error != simdjson::SUCCESS)

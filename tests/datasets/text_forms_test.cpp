@@ -169,6 +169,16 @@ TEST_F(TextForms, ExportsOfSpreadsheetsAreRead) {
   EXPECT_THAT(values_of(load(preamble), "c1"), ElementsAre("2"));
 }
 
+TEST_F(TextForms, TitlesAreRecognised) {
+  for (const std::string title : {"Report\n\n", "Report\r\nof \"2024\"\r\n\r\n\r\n"}) {
+    EXPECT_THAT(schema_of(load(of("t.csv", title + "a;b\n1;x\n2;y\n"))), ElementsAre("a:int64", "b:string"));
+    EXPECT_THAT(schema_of(load(of("t.csv", title + "a,b\n1,x\n2,y\n"))), ElementsAre("a:int64", "b:string"));
+  }
+  EXPECT_THAT(notes_, ElementsAre("t.csv: recognised 2 lines before the records; state 'skip' if this is wrong"));
+  EXPECT_THAT(error(of("t.csv", "a,b\n\n1,x\n2\n")), HasSubstr("t.csv:4: expected 2 fields"));
+  EXPECT_THAT(schema_of(load(of("t.csv", "a\n\n1\n2\n3\n"))), ElementsAre("a:int64"));
+}
+
 TEST_F(TextForms, CommentsAreSkipped) {
   const Table table = load(of("t.csv", "# of 2024\n# by x\na,b\n1,#2\n"));
   EXPECT_THAT(values_of(table, "b"), ElementsAre("#2"));

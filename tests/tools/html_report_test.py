@@ -170,6 +170,16 @@ class Report(unittest.TestCase):
         self.assertEqual(first["cells"], [[1]])
         self.assertIn("none<b>.csv", second["error"])
 
+    def test_reasons_why_rows_are_not_in_the_answer(self):
+        self.write("t.csv", {"x": [1, 2], "y": [1, 2]})
+        statement = "SELECT x FROM 't.csv' PREFERRING LOW x PLUS LOW y"
+        page, _ = self.report("sql", statement, "--report-why", "1,0,7")
+        outside, inside, beyond = page.data()["queries"][0]["why"]
+        self.assertIn("Row 1 is not in the answer", outside)
+        self.assertIn("is in the answer", inside)
+        self.assertIn("row 7", beyond)
+        self.assertIn("--report-why needs --report", self.run_skyrank("sql", statement, "--report-why", "1", status=2).stderr)
+
     def test_a_report_that_cannot_be_written(self):
         self.write("t.csv", {"x": [1]})
         done = self.run_skyrank("sql", "SELECT x FROM 't.csv'", "--report", "missing/report.html", status=1)

@@ -42,11 +42,12 @@ inline std::vector<int> devices_of(const GpuArguments& gpus, const Batch& batch)
 
 struct RunArguments {
   BatchArguments batch;
-  std::string format;                ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
-  std::filesystem::path out;         ///< file of one query, or folder for one file a query; empty: standard output
-  std::filesystem::path report;      ///< page of HTML with the answers; empty: none
-  std::optional<std::int64_t> rows;  ///< shown of each answer in a table; 0: all
-  int threads = 0;                   ///< 0: all cores
+  std::string format;                    ///< table, csv, jsonl, parquet, arrow; empty: table, or csv with `out`
+  std::filesystem::path out;             ///< file of one query, or folder for one file a query; empty: standard output
+  std::filesystem::path report;          ///< page of HTML with the answers; empty: none
+  std::vector<std::int64_t> report_why;  ///< rows of which the page says why they are not in the answers
+  std::optional<std::int64_t> rows;      ///< shown of each answer in a table; 0: all
+  int threads = 0;                       ///< 0: all cores
   DeviceChoice device = DeviceChoice::automatic;
   std::size_t memory_bytes = 0;  ///< memory that queries may take; 0: the machine's share
   GpuArguments gpus;

@@ -79,6 +79,7 @@ class HtmlReport : public AnswerWriter {
     about["timing"] = to_json(answer.result.timing);
     about["timing"]["read_ms"] = answer.read_ms;
     about["plan"] = to_string(answer.result.plan);
+    about["why"] = answer.why;
     about["ids"] = answer.result.rows;
     begin_item();
     std::string text = to_line(about);

@@ -159,6 +159,11 @@ void add_answer_options(CLI::App& command, RunArguments& run, Arguments& argumen
       .add_option("--report", run.report,
                   "Also write a page of HTML with the queries, their answers, fronts, plans and times to this file")
       ->type_name("FILE");
+  command
+      .add_option("--report-why", run.report_why,
+                  "Rows, by their positions from 0, of which the page says why they are not in the answers")
+      ->type_name("ROW,...")
+      ->delimiter(',');
   add_engine_options(command, run.threads, arguments);
   add_timeout_option(command, arguments);
   const auto* log = command

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/executor/limits.hpp"
 #include "tools/skyrank/answers/answers.hpp"
@@ -31,6 +33,22 @@ double ms_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
 }
 
+/// Returns the reasons why rows are not in the answer of a query, or why there is none.
+std::vector<std::string> reasons(const Query& query, const Source& source, const Engine& engine,
+                                 const std::vector<std::int64_t>& rows, const Signals& signals) {
+  std::vector<std::string> texts;
+  for (const std::int64_t row : rows) {
+    try {
+      texts.push_back(to_string(engine.why(query, source, row, {.stop = signals.stop_token()})));
+    } catch (const CancelledError&) {
+      throw;
+    } catch (const Error& error) {
+      texts.push_back(fmt::format("row {}: {}\n", row, error.message()));
+    }
+  }
+  return texts;
+}
+
 /// Answers a query; its time limit begins before its table is opened.
 Answer answer_query(const Query& query, InputTables& tables, const Engine& engine, const RunArguments& arguments,
                     Console& console, const Signals& signals, exec::Timer& timer) {
@@ -48,7 +66,11 @@ Answer answer_query(const Query& query, InputTables& tables, const Engine& engin
   const ShownReading shown(tables, progress);
   Result result = engine.run(query, *input.source, options);
   const double read_ms = input.read_ms + result.timing.read_ms;
-  return {.query = query, .result = std::move(result), .input_rows = num_rows(*input.source), .read_ms = read_ms};
+  return {.query = query,
+          .result = std::move(result),
+          .input_rows = num_rows(*input.source),
+          .read_ms = read_ms,
+          .why = reasons(query, *input.source, engine, arguments.report_why, signals)};
 }
 
 }  // namespace
@@ -71,6 +93,7 @@ int run_batch(const Batch& batch, const RunArguments& arguments, Console& consol
                        .gpu_memory_bytes = arguments.gpus.memory_bytes});
   for (const std::string& warning : engine.warnings()) console.warn(warning);
   InputTables tables(batch, arguments.threads, memory, console, signals);
+  if (!arguments.report_why.empty() && arguments.report.empty()) throw UsageError("--report-why needs --report FILE");
   if (!arguments.report.empty()) writer = with_html_report(std::move(writer), arguments.report, console.stop());
   ErrorReport errors(console);
   exec::Timer timer;

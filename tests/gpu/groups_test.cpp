@@ -249,9 +249,13 @@ TEST_F(DeviceGroups, OnlyTheBestComeHome) {
   expect_few(Query(all).rank_by({high("s"), low("g")}).limit(3), true);
   expect_few(Query(all).rank_by({high("s")}).limit(3).offset(4), true);
   expect_few(Query(all).rank_by({high("s")}).limit(kMany), false);
-  ForcedPath heap;
-  heap.algorithms = {"heap"};
-  expect_few(Query(all).rank_by({high("s")}).limit(3).using_path(heap), false);
+  // An algorithm that the query names ranks all groups.
+  ForcedPath named;
+  named.algorithms = {"cuda-sampled-threshold"};
+  const Query three = Query(all).rank_by({high("s"), low("g")}).limit(3);
+  const Result ranked = gpu().run(Query(three).using_path(named), table);
+  EXPECT_EQ(ranked.rows, expect_same(three, table).rows);
+  EXPECT_THAT(to_string(ranked.plan), testing::Not(testing::HasSubstr("groups that can be among the best")));
   expect_few(Query(all).rank_by({high("s")}), false);
   expect_few(Query(all).rank_by({high("mean")}).limit(3), false);
   expect_few(Query(all).rank_by({high("g")}).limit(3), false);

@@ -117,6 +117,9 @@ def scale_axis(panel, name, kind, values):
         shown = values if len(values) <= 8 else values[::2]
         if kind == "linear":
             shown = apart(shown, (values[-1] - values[0]) / 10)
+        elif kind == "log2" and values[0] > 0:
+            places = apart([math.log2(value) for value in shown], math.log2(values[-1] / values[0]) / 10)
+            shown = [value for value in shown if math.log2(value) in places]
         axis.set_major_locator(ticker.FixedLocator(shown))
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(int(value) if value >= 1 else value)))
         axis.set_minor_locator(ticker.NullLocator())

@@ -176,7 +176,8 @@ def keep(folder, selected, options, store, settings):
         keys = dict.fromkeys(task.cell.key(task.algorithm) for task in tasks)
         rows = [store.rows[key] for key in keys if key in store and key not in kept]
         kept |= keys.keys()
-        measure.write_csv(folder / f"{paper}.csv", KEPT, rows)
+        if rows:
+            measure.write_csv(folder / f"{paper}.csv", KEPT, rows)
         print(f"{paper}: {len(rows)} measurements kept")
     machines = sorted({row["machine"] for row in store.rows.values() if row.get("machine")})
     (folder / "run.json").write_text(json.dumps({**settings, "machines": machines}, indent=1) + "\n", encoding="utf-8")

@@ -105,9 +105,11 @@ void bind_files(nb::module_& module) {
              "format"_a.none(), "types"_a, "main_thread"_a, "timeout"_a);
   module.def("open_table", &open_table, "described"_a, "folder"_a, "main_thread"_a);
   module.def("partial_of_bytes", &partial_of_bytes, "content"_a);
-  module.def("hear_stops", [](const nb::capsule& stops) {
+  module.def("hear_stops", []([[maybe_unused]] const nb::capsule& stops) {
+#ifndef SKYRANK_ONE_MODULE  // where there are no others than one's own
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
     exec::hear_stops_of(reinterpret_cast<const std::stop_token& (*)()>(stops.data(kStopsCapsule)));
+#endif
   });
 }
 

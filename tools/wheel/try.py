@@ -22,9 +22,11 @@ import skyrank  # noqa: E402
 ROWS = {"name": ["a", "b", "c", "d"], "price": [3.0, 2.0, 1.0, 3.0], "rating": [9, 7, 5, 4]}
 CSV = "name,price,rating\n" + "".join(f"{n},{p},{r}\n" for n, p, r in zip(*ROWS.values()))
 SQL = "SELECT name FROM {} SKYLINE OF price MIN, rating MAX"
-BATCH = """table: {name: t, file: t.csv}
+BATCH = """version: 1
+tables:
+  t: {file: t.csv}
 queries:
-  - {name: front, query: {skyline: [{low: price}, {high: rating}]}}
+  - {name: front, from: t, prefer: [{low: price}, {high: rating}], select: [name]}
 """
 
 
@@ -83,7 +85,7 @@ def main():
         expect("skyrank --version", tool(folder, "--version").split()[1], skyrank.__version__)
         for words in (("sql", SQL.format("'t.csv'")), ("run", "t.yaml")):
             printed = tool(folder, *words)
-            expect(f"skyrank {words[0]}", [name for name in "abcd" if f"\n{name} " in printed], ["a", "b", "c"])
+            expect(f"skyrank {words[0]}", [line[0] for line in printed.splitlines() if line[:2].strip() in set("abcd")], ["a", "b", "c"])
         expect("skyrank algorithms", "blocked-bitmap" in tool(folder, "algorithms"), True)
     print("passed:", ", ".join(used), "after " + " ".join(sys.argv[1:]) if sys.argv[1:] else "")
 

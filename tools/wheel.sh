@@ -5,9 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'END'
-usage: tools/wheel.sh [--machine aarch64] [--cuda] [--sdist] [PYTHON...]
+usage: tools/wheel.sh [--cuda] [--sdist] [PYTHON...]
   PYTHON     interpreters to build for, with pip; python3 by default. From 3.12 on one wheel serves all later versions
-  --machine  builds for another processor, by a cross compiler
   --cuda     with the GPU kernels, for the GPUs of CUDAARCHS; such a wheel answers on the CPU where there is no driver
   --sdist    also the sources, from which pip builds the package where tools/setup.sh has run
 The wheels go to build/wheels/dist, or build/wheels/dist-cuda: manylinux_2_28, so for systems with glibc 2.28 or later, whatever
@@ -23,11 +22,6 @@ fail() {
 machine=$(uname -m) cuda=OFF with_sdist=false pythons=()
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --machine)
-      [[ ${2:-} == x86_64 || ${2:-} == aarch64 ]] || fail "--machine takes x86_64 or aarch64"
-      machine=$2
-      shift
-      ;;
     --cuda) cuda=ON ;;
     --sdist) with_sdist=true ;;
     -h | --help) usage; exit ;;
@@ -57,12 +51,6 @@ setup_tools() {
 find_compilers() {
   cc=(gcc) cmake_arguments=()
   export CXX=${CXX:-/usr/bin/c++}  # as CMake names it in other builds, whose objects serve again by ccache
-  if [[ $machine != "$(uname -m)" ]]; then
-    cc=("$machine-linux-gnu-gcc")
-    cmake_arguments=("CMAKE_SYSTEM_NAME=Linux" "CMAKE_SYSTEM_PROCESSOR=$machine" "CMAKE_CXX_COMPILER=$machine-linux-gnu-g++"
-      "CMAKE_C_COMPILER=$machine-linux-gnu-gcc")
-    export _PYTHON_HOST_PLATFORM=linux-$machine
-  fi
 }
 
 # build_wheel PYTHON: leaves the wheel in $work/built.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the libraries that a wheel has inside, as static ones, into build/wheels/MACHINE/libraries. tools/wheel.sh calls it.
-# usage: tools/wheel/libraries.sh x86_64|aarch64
+# usage: tools/wheel/libraries.sh MACHINE
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,8 +12,6 @@ readonly PACKAGES=(
   libthrift-dev libsnappy-dev libzstd-dev liblz4-dev libbrotli-dev zlib1g-dev libbz2-dev rapidjson-dev libboost-dev)
 # What it has as shared ones alone, or for its own C library: built from its source packages.
 readonly SOURCE_PACKAGES=(onetbb highway yaml-cpp simdjson fmtlib bzip2)
-# For aarch64 libraries and headers of its architecture; the machine itself gets no second one.
-readonly FOREIGN_PACKAGES=("${PACKAGES[@]}" libeigen3-dev libpython3-dev)
 
 say() { echo "wheel: $*" >&2; }
 fail() {
@@ -86,7 +84,7 @@ build_library() {
   say "building $1 for $machine"
   quietly "$1-configure" cmake -G Ninja -S "$sources/$2" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_TESTING=OFF -DCMAKE_INSTALL_PREFIX="$libraries" -DCMAKE_INSTALL_LIBDIR=lib \
-    "-DCMAKE_PREFIX_PATH=$libraries" "${cross_arguments[@]}" "${@:3}"
+    "-DCMAKE_PREFIX_PATH=$libraries" "${@:3}"
   quietly "$1-build" cmake --build "$build" --target install
 }
 
@@ -125,7 +123,7 @@ copy_licenses() {
 }
 
 mkdir -p "$sources" "$out"
-cc=(gcc) cross_arguments=()
+cc=(gcc)
 install_packages "${PACKAGES[@]}"
 get_sources
 get_arrow_source

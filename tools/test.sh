@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Without arguments all stages; with arguments those named, in their order.
-# The stage `spark`, which takes minutes and a Java runtime, runs only where it is named.
-# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [site] [release] [tidy] [asan] [tsan] [fuzz] [arm] [spark]
+# The stages `spark`, which takes minutes and a Java runtime, and `wheel`, which compiles Arrow, run only where they are named.
+# usage: [TIDY_COMMITS=N|all] tools/test.sh [setup] [format] [checks] [site] [release] [tidy] [asan] [tsan] [fuzz] [arm] [spark] [wheel]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly STAGES=(setup format checks site release tidy asan tsan fuzz arm)
-readonly NAMED_STAGES=(spark)  # which run only where they are named
+readonly NAMED_STAGES=(spark wheel)  # which run only where they are named
 readonly FIRST_PARTY=(engine kernels planner datasets tools)
 readonly tidy_commits=${TIDY_COMMITS:-20}  # whose files clang-tidy looks at, or all
 
@@ -170,6 +170,14 @@ stage_spark() {
     -DSKYRANK_BUILD_PYTHON=ON
   PYTHONPATH=$PWD/build/release/python:$PWD/.deps/spark .deps/python/bin/python -B -m pytest -q -p no:cacheprovider \
     tests/python/test_spark.py
+}
+
+# A wheel for the first python3, used beside no other library, an old pyarrow and the newest ones.
+stage_wheel() {
+  use_ccache
+  rm -f build/wheels/dist/*.whl
+  tools/wheel.sh python3
+  tools/wheel/matrix.sh build/wheels/dist/*.whl python3 "" "pyarrow==20.* pandas==2.*" "pyarrow pandas polars"
 }
 
 for name in "$@"; do

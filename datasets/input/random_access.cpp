@@ -55,14 +55,16 @@ arrow::Result<std::int64_t> RandomAccess::ReadAt(std::int64_t position, std::int
   return n;
 }
 
-arrow::Future<std::shared_ptr<arrow::Buffer>> RandomAccess::ReadAsync(const arrow::io::IOContext&,
-                                                                      std::int64_t position, std::int64_t bytes, bool) {
-  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
-}
-
+#if ARROW_VERSION_MAJOR >= 25
 arrow::Future<std::shared_ptr<arrow::Buffer>> RandomAccess::ReadAsync(const arrow::io::IOContext& context,
+                                                                      std::int64_t position, std::int64_t bytes, bool) {
+  return ReadAsync(context, position, bytes);
+}
+#endif
+
+arrow::Future<std::shared_ptr<arrow::Buffer>> RandomAccess::ReadAsync(const arrow::io::IOContext&,
                                                                       std::int64_t position, std::int64_t bytes) {
-  return ReadAsync(context, position, bytes, true);
+  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, bytes));
 }
 
 /// Sizes come from the file's content: no more is read, or allocated, than the file has.

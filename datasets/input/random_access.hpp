@@ -2,6 +2,7 @@
 
 #include <arrow/io/interfaces.h>
 #include <arrow/result.h>
+#include <arrow/util/config.h>
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,10 @@ class RandomAccess : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) final;
   arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) final;
   /// Reads in the calling thread: Arrow would wait without end for a thread that cannot be started.
+#if ARROW_VERSION_MAJOR >= 25
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
                                                           std::int64_t bytes, bool allow_short_read) final;
+#endif
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext& context, std::int64_t position,
                                                           std::int64_t bytes) final;
 

@@ -77,11 +77,11 @@ class Bill(unittest.TestCase):
 
 class Requirements(unittest.TestCase):
     def test_every_wheel_has_a_version_and_the_hashes_of_two_machines(self):
-        """Wheels of the Python tests come for three versions of Python too, or for any machine, as PySpark does."""
+        """Wheels of the Python tests come for three versions of Python too, or for any machine, as PySpark and sources do."""
         for file in (SOURCE / "tools/requirements").glob("*.txt"):
             lines = [line for line in file.read_text().replace("\\\n", " ").splitlines() if not line.startswith("#")]
             self.assertTrue(lines)
-            hashes = "{1,6}" if file.name in ("python.txt", "spark.txt") else "{2}"
+            hashes = "{1,6}" if file.name in ("arrow-source.txt", "python.txt", "spark.txt") else "{2}"
             for line in lines:
                 self.assertRegex(line, rf"^[a-z0-9-]+==\d+(\.\d+)+(\s+--hash=sha256:[0-9a-f]{{64}}){hashes}$", file)
 

@@ -16,7 +16,7 @@
 #include "kernels/cuda/runtime/start.hpp"
 #include "tools/mpi/commands.hpp"
 #include "tools/skyrank/terminal/console.hpp"
-#include "tools/skyrank/terminal/last_resort.hpp"
+#include "tools/skyrank/terminal/last_resort_at_start.hpp"
 #include "tools/skyrank/terminal/signals.hpp"
 
 namespace skyrank::mpi {

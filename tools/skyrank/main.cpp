@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "tools/skyrank/commands.hpp"
+#include "tools/skyrank/terminal/last_resort_at_start.hpp"
 
 int main(int argc, char** argv) {
   const int status = skyrank::tools::main(argc, argv);

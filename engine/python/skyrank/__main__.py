@@ -1,4 +1,7 @@
-"""The program that the package brings: `skyrank plot`. It hands other commands to the command-line tool, if there is one."""
+"""The program that the package brings: `skyrank plot`. It hands other commands to the command-line tool, if there is one.
+
+The tool is in the extension module of a wheel that tools/wheel.sh made; otherwise it is a program on the PATH.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from . import __version__, _errors
+from . import __version__, _core, _errors
 from .plot import _command
 
 _NO_TOOL = (
@@ -22,9 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs a command line and returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     if not words or words[0] in ("-h", "--help", "--version"):
+        if arguments is None and hasattr(_core, "run_tool"):
+            _hand_over(sys.executable, ["-m", "skyrank_command", *words])
         if arguments is None and (tool := _other_tool()) is not None:
             _hand_over(tool, words)
     elif words[0] != "plot":
+        if hasattr(_core, "run_tool"):
+            _hand_over(sys.executable, ["-m", "skyrank_command", *words])
         tool = _other_tool()
         if tool is None:
             print(f"skyrank: {_NO_TOOL.format(command=repr(words[0]))}", file=sys.stderr)

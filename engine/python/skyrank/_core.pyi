@@ -1,4 +1,4 @@
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 class Expression:
     def __init__(self, text: str) -> None: ...
@@ -296,3 +296,4 @@ class Archive:
     def next_id(self) -> int: ...
 
 def version() -> str: ...
+def run_tool(words: list[str]) -> NoReturn: ...  # in wheels of tools/wheel.sh alone

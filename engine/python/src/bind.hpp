@@ -60,6 +60,12 @@ void bind_select(nb::module_& module);
 /// Adds indicators of fronts.
 void bind_indicators(nb::module_& module);
 
+/// Adds the readers of files and of partial answers.
+void bind_files(nb::module_& module);
+
+/// Adds the command-line tool.
+void bind_tool(nb::module_& module);
+
 /// Returns an owner of a Python object, for columns over its memory. Any thread may let go of it.
 std::shared_ptr<const void> owner_of(nb::object object);
 

@@ -15,4 +15,10 @@ NB_MODULE(_core, module) {
   skyrank::python::bind_select(module);
   skyrank::python::bind_indicators(module);
   module.def("version", &skyrank::version);
+#ifdef SKYRANK_ONE_MODULE
+  auto files = nanobind::steal<nanobind::module_>(PyModule_New("skyrank._files"));
+  skyrank::python::bind_files(files);
+  nanobind::module_::import_("sys").attr("modules")["skyrank._files"] = files;
+  skyrank::python::bind_tool(module);
+#endif
 }

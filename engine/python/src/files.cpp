@@ -126,19 +126,26 @@ nb::tuple partial_of_bytes(const nb::bytes& content) {
 }
 
 }  // namespace
-}  // namespace skyrank::python
 
-NB_MODULE(_files, module) {
-  skyrank::python::bind_errors();
-  namespace nb = nanobind;
+void bind_files(nb::module_& module) {
   using nb::literals::operator""_a;
-  module.def("open_files", &skyrank::python::open_files, "patterns"_a, "header"_a.none(), "null_spellings"_a,
-             "delimiter"_a.none(), "format"_a.none(), "types"_a, "form"_a, "main_thread"_a, "timeout"_a);
-  module.def("open_table", &skyrank::python::open_table, "described"_a, "folder"_a, "main_thread"_a);
-  module.def("partial_of_bytes", &skyrank::python::partial_of_bytes, "content"_a);
-  module.def("hear_stops", [](const nb::capsule& stops) {
+  module.def("open_files", &open_files, "patterns"_a, "header"_a.none(), "null_spellings"_a, "delimiter"_a.none(),
+             "format"_a.none(), "types"_a, "form"_a, "main_thread"_a, "timeout"_a);
+  module.def("open_table", &open_table, "described"_a, "folder"_a, "main_thread"_a);
+  module.def("partial_of_bytes", &partial_of_bytes, "content"_a);
+  module.def("hear_stops", []([[maybe_unused]] const nb::capsule& stops) {
+#ifndef SKYRANK_ONE_MODULE  // where there are no others than one's own
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a capsule holds a pointer to data
-    skyrank::exec::hear_stops_of(
-        reinterpret_cast<const std::stop_token& (*)()>(stops.data(skyrank::python::kStopsCapsule)));
+    exec::hear_stops_of(reinterpret_cast<const std::stop_token& (*)()>(stops.data(kStopsCapsule)));
+#endif
   });
 }
+
+}  // namespace skyrank::python
+
+#ifndef SKYRANK_ONE_MODULE
+NB_MODULE(_files, module) {
+  skyrank::python::bind_errors();
+  skyrank::python::bind_files(module);
+}
+#endif

@@ -55,11 +55,6 @@ void complain(std::string_view message) {
   fail_now();
 }
 
-void install(int, char**, char**) { install_last_resort(); }
-
-/// Run by the loader before the constructors of all libraries.
-[[gnu::used, gnu::section(".preinit_array")]] void (*const kInstall)(int, char**, char**) = install;
-
 }  // namespace
 
 void install_last_resort() {

@@ -137,7 +137,7 @@ class PartsRun {
       return;
     }
     if (is_spilling()) {
-      spilled_->sink(partial_of(steps_, read.table, units_.begin(unit)));
+      spilled_->sink(read.table, units_.begin(unit));
     } else {
       combine(read.table, units_.begin(unit));
     }

@@ -503,7 +503,11 @@ StateRows merge_states(const query::BoundQuery& query, const StateRows& parts) {
   return merged;
 }
 
-Table moved_states(const query::BoundQuery& query, const Table& columns, RowId by) {
+namespace {
+
+/// Returns the columns of states with the row of each extreme at place(its column, its row).
+template <class Place>
+Table with_extremes_at(const query::BoundQuery& query, const Table& columns, const Place& place) {
   const States states(query, columns);
   std::vector<Column> moved = columns.columns();
   for (std::size_t a = 0; a < query.group->aggregates.size(); ++a) {
@@ -513,16 +517,28 @@ Table moved_states(const query::BoundQuery& query, const Table& columns, RowId b
     std::vector<RowId> positions;
     std::vector<bool> valid;
     for (std::int64_t i = 0; i < rows.size(); ++i) {
-      const RowId row = rows.is_null(i) ? 0 : values_of<RowId>(rows)[i];
-      if (row > std::numeric_limits<RowId>::max() - by) {
-        fail("'" + rows.name() + "' has row " + std::to_string(row) + ", which cannot move by " + std::to_string(by));
-      }
-      positions.push_back(rows.is_null(i) ? 0 : row + by);
+      positions.push_back(rows.is_null(i) ? 0 : place(rows, values_of<RowId>(rows)[i]));
       valid.push_back(!rows.is_null(i));
     }
     rows = Column::own(rows.name(), std::move(positions), valid);
   }
   return Table(std::move(moved));
+}
+
+}  // namespace
+
+Table moved_states(const query::BoundQuery& query, const Table& columns, RowId by) {
+  return with_extremes_at(query, columns, [&](const Column& rows, RowId row) {
+    if (row > std::numeric_limits<RowId>::max() - by) {
+      fail("'" + rows.name() + "' has row " + std::to_string(row) + ", which cannot move by " + std::to_string(by));
+    }
+    return row + by;
+  });
+}
+
+Table placed_states(const query::BoundQuery& query, const Table& columns, std::span<const RowId> places) {
+  return with_extremes_at(query, columns,
+                          [&](const Column&, RowId row) { return places[static_cast<std::size_t>(row)]; });
 }
 
 Table finish_states(const query::BoundQuery& query, const StateRows& groups) {

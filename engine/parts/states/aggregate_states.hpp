@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <skyrank/table.hpp>
 
 #include "engine/expression/evaluate.hpp"
@@ -27,6 +29,9 @@ StateRows merge_states(const query::BoundQuery& query, const StateRows& parts);
 /// Returns the columns of the groups of a part with the rows of extremes `by` >= 0 further down. DataError where they
 /// are no states of the query's groups, or a row would not fit into 64 bits.
 Table moved_states(const query::BoundQuery& query, const Table& columns, RowId by);
+
+/// Returns the columns of the groups of rows, of which row i is row `places[i]` of the whole table. `places` ascend.
+Table placed_states(const query::BoundQuery& query, const Table& columns, std::span<const RowId> places);
 
 /// Returns the table that `group_by` derives, as group() does. RowError for a sum that overflows names the first row of
 /// the group in the whole table.

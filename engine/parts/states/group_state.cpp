@@ -34,8 +34,20 @@ StateRows GroupState::combine(const StateRows& all) const { return merge_states(
 
 Result GroupState::finalize(const StateRows& all) const { return answer(finish(all)); }
 
-FinishedGroups GroupState::finish(const StateRows& all) const {
-  StateRows groups = combine(all);
+FinishedGroups GroupState::finish(const StateRows& all) const { return finish_combined(combine(all)); }
+
+StateRows GroupState::group(const StateRows& passing) const {
+  return with_global_rows(
+      [&] {
+        StateRows states = group_states(over_states_, passing.columns, {passing.columns.num_rows(), nullptr}, 0);
+        states.columns = placed_states(over_states_, states.columns, passing.rows);
+        for (RowId& row : states.rows) row = passing.global(row);
+        return states;
+      },
+      [&](RowId row) { return passing.global(row); });
+}
+
+FinishedGroups GroupState::finish_combined(StateRows groups) const {
   Table finished = finish_states(over_states_, groups);
   if (over_states_.group->columns.empty() && groups.rows.empty()) {
     return {group_without_rows(*over_states_.group, finished), {kNoRow}};

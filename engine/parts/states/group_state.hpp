@@ -23,7 +23,12 @@ class GroupState final : public StateKind {
 
   /// Finalizing in two steps. RowError in the first one is about a sum, and names the first row of a group.
   FinishedGroups finish(const StateRows& all) const;
+  /// Does the first one for states of which no two are of one group.
+  FinishedGroups finish_combined(StateRows groups) const;
   Result answer(FinishedGroups groups) const;
+
+  /// Returns the state of rows with the columns that the query reads, which have all passed its condition.
+  StateRows group(const StateRows& passing) const;
 
   /// Leaves the groups that can still be in the answer, whatever other groups there are. RowError names the number of a
   /// group.

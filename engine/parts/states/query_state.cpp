@@ -11,6 +11,8 @@
 #include "engine/operators/group/group_plan.hpp"
 #include "engine/operators/scan/scan_plan.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
+#include "engine/parts/states/candidate_state.hpp"
+#include "engine/parts/states/global_rows.hpp"
 #include "engine/parts/states/unite.hpp"
 #include "engine/runtime/stopwatch.hpp"
 #include "engine/stop.hpp"
@@ -107,6 +109,27 @@ Partial partial_of(const StateSteps& steps, const Table& part, RowId first_row, 
 
 Partial partial_of(const StateSteps& steps, const StateRows& rows, RowRange covers, std::vector<Result>* runs) {
   return recorded(steps, rows.columns, covers, runs, [&](const StateKind& kind) { return kind.combine(rows); });
+}
+
+void take_passing(const StateSteps& steps, const Table& part, RowId first_row,
+                  const std::function<void(const Rows&)>& take) {
+  check_place(steps.query.location, part.num_rows(), first_row);
+  limited_copies(steps, [&] {
+    std::vector<Result> runs;
+    const StateContext context{steps.context, steps.query, steps.run, &runs};
+    Stopwatch watch;
+    std::vector<RowId> found;
+    Rows passing{part.num_rows(), nullptr};
+    if (steps.query.condition) {
+      found = with_global_rows([&] { return candidates_of(context, steps.query, part); },
+                               [&](RowId row) { return first_row + row; });
+      passing = {std::ssize(found), found.data()};
+    }
+    take(passing);
+    const double ms = watch.lap();
+    if (steps.record == nullptr) return;
+    steps.record->add(plan_that_ran(steps.query, part, runs, static_cast<std::size_t>(passing.n), ms), ms);
+  });
 }
 
 template <class F>

@@ -14,6 +14,7 @@
 #include <skyrank/partial.hpp>
 #include <skyrank/table.hpp>
 
+#include "engine/expression/evaluate.hpp"
 #include "engine/parts/memory/source_memory.hpp"
 #include "engine/parts/states/parts_record.hpp"
 #include "engine/parts/states/state_kind.hpp"
@@ -70,6 +71,10 @@ Partial partial_of(const StateSteps& steps, const Table& part, RowId first_row, 
 /// `covers` them and others.
 Partial partial_of(const StateSteps& steps, const StateRows& rows, RowRange covers,
                    std::vector<Result>* runs = nullptr);
+
+/// Calls take(rows) with the rows of a part that pass the query's condition, and records them as what the part leaves.
+void take_passing(const StateSteps& steps, const Table& part, RowId first_row,
+                  const std::function<void(const Rows& passing)>& take);
 
 /// Rows of a state, and what counts them as memory.
 struct CountedRows {

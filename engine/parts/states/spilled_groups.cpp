@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,6 +19,7 @@
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
+#include "engine/runtime/device_values.hpp"
 #include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/temporary_file.hpp"
@@ -51,6 +54,34 @@ std::size_t partitions_for(const EngineState& state, std::int64_t rows, const Pa
   return static_cast<std::size_t>(std::clamp(bytes * state.arena.max_concurrency() / room, kMin, kMax));
 }
 
+/// Returns about how many groups the hashes of rows tell apart (Whang et al., "A linear-time probabilistic counting
+/// algorithm", TODS 1990).
+double count_groups(const GroupKeys& keys) {
+  constexpr std::uint64_t kBits = 64;
+  const std::uint64_t places = std::max(std::bit_ceil(static_cast<std::uint64_t>(keys.rows())), kBits);
+  Vector<std::uint64_t> seen(places / kBits);
+  std::array<std::uint64_t, kBlockRows> hashes{};
+  for (std::int64_t begin = 0; begin < keys.rows(); begin += kBlockRows) {
+    const std::int64_t size = std::min(kBlockRows, keys.rows() - begin);
+    keys.hash(begin, size, hashes.data());
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::uint64_t place = hashes[i] & (places - 1);
+      seen[place / kBits] |= std::uint64_t{1} << (place % kBits);
+    }
+  }
+  std::uint64_t empty = places;
+  for (const std::uint64_t word : seen) empty -= static_cast<std::uint64_t>(std::popcount(word));
+  const auto all = static_cast<double>(places);
+  return -all * std::log(std::max(1.0, static_cast<double>(empty)) / all);
+}
+
+/// Returns true if the aggregates of groups look at columns alone: what they compute could fail, and the lowest row on
+/// which it does is to be named.
+bool reads_columns_alone(const query::BoundGroup& group) {
+  return std::ranges::all_of(group.aggregates,
+                             [](const auto& one) { return !one.argument || one.argument->column >= 0; });
+}
+
 /// Returns the partition of a hash. Tables of groups take the upper bits of the same hashes, so that these are mixed.
 std::uint32_t partition_of(std::uint64_t hash, std::size_t count) {
   const std::uint64_t mixed = (hash * 0x9e3779b97f4a7c15ULL) >> 32;
@@ -74,9 +105,9 @@ struct ByPartition {
   std::vector<std::int64_t> begins;  ///< per partition, and the end of the last one
 };
 
-ByPartition order_by_partition(const Table& states, std::span<const int> keys, std::size_t count) {
-  const Rows all{states.num_rows(), nullptr};
-  const auto partitions = partitions_of(GroupKeys::across_tables(states, keys, all), count);
+/// Orders the positions of rows.
+ByPartition order_by_partition(const Table& table, std::span<const int> keys, std::size_t count, const Rows& rows) {
+  const auto partitions = partitions_of(GroupKeys::across_tables(table, keys, rows), count);
   ByPartition order{LargeVector<RowId>(partitions.size()), std::vector<std::int64_t>(count + 1)};
   for (const std::uint32_t partition : partitions) ++order.begins[partition + 1];
   for (std::size_t p = 0; p < count; ++p) order.begins[p + 1] += order.begins[p];
@@ -87,13 +118,30 @@ ByPartition order_by_partition(const Table& states, std::span<const int> keys, s
   return order;
 }
 
-/// Returns the states with their rows as the first column.
-Table with_rows(const Partial& groups) {
+/// Returns a table with the places of its rows as the first column.
+Table with_rows(const Table& table, std::span<const RowId> rows) {
   std::string name = "row";
-  while (groups.columns().find(name)) name += '_';
-  std::vector<Column> columns = {Column::view(name, std::span<const RowId>(groups.rows()))};
-  columns.insert(columns.end(), groups.columns().columns().begin(), groups.columns().columns().end());
+  while (table.find(name)) name += '_';
+  std::vector<Column> columns = {Column::view(name, rows)};
+  columns.insert(columns.end(), table.columns().begin(), table.columns().end());
   return Table(std::move(columns));
+}
+
+/// Brings states of several parts together, in the order of their rows.
+StateRows joined(std::vector<StateRows> parts) {
+  StateRows all;
+  std::vector<Table> tables;
+  for (StateRows& part : parts) {
+    QueryMemory::hold(part.rows.size() * sizeof(RowId));
+    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
+    tables.push_back(std::move(part.columns));
+  }
+  all.columns = concatenate(tables);
+  const auto order = ascending_order(all.rows);
+  if (order.empty()) return all;
+  all.columns = gather(all.columns, order);
+  std::ranges::sort(all.rows);
+  return all;
 }
 
 /// Returns the states of such a table in the order of their rows.
@@ -136,15 +184,46 @@ bool may_spill_groups(const query::BoundQuery& query) {
 SpilledGroups::SpilledGroups(const StateSteps& steps, std::int64_t rows, const Partial& sample, std::size_t room)
     : state_(steps.context.engine),
       steps_(steps),
+      over_states_(query::over_columns_read(steps.query)),
       room_(room),
-      tables_(temporary_folder(), partitions_for(state_, rows, sample, room)) {}
+      groups_(temporary_folder(), partitions_for(state_, rows, sample, room)),
+      rows_(temporary_folder(), groups_.partitions()) {}
 
 void SpilledGroups::sink(const Partial& groups) {
   if (groups.rows().empty()) return;
   with_counted_copies(state_, steps_.query.location, [&] {
-    const query::BoundQuery over_states = query::over_columns_read(steps_.query);
-    ByPartition order = order_by_partition(groups.columns(), over_states.group->columns, tables_.partitions());
-    tables_.append(gather(with_rows(groups), order.rows), std::move(order.begins), groups.rows().front());
+    const Rows all{groups.columns().num_rows(), nullptr};
+    ByPartition order = order_by_partition(groups.columns(), over_states_.group->columns, groups_.partitions(), all);
+    const Table states = with_rows(groups.columns(), groups.rows());
+    groups_.append(gather(states, order.rows), std::move(order.begins), groups.rows().front());
+  });
+}
+
+void SpilledGroups::sink(const Table& part, RowId first_row) {
+  if (!has_many_groups(part)) return sink(partial_of(steps_, part, first_row));
+  take_passing(steps_, part, first_row, [&](const Rows& passing) {
+    if (passing.n == 0) return;
+    ByPartition order = order_by_partition(part, steps_.query.group->columns, groups_.partitions(), passing);
+    std::vector<Column> columns;
+    for (const int column : query::columns_read(steps_.query)) columns.push_back(part.column(column));
+    if (passing.ids != nullptr) {
+      for (RowId& row : order.rows) row = passing[row];
+    }
+    const Table spread = gather(Table(std::move(columns)), order.rows);
+    const RowId first = first_row + passing[0];
+    for (RowId& row : order.rows) row += first_row;
+    rows_.append(with_rows(spread, order.rows), std::move(order.begins), first);
+  });
+}
+
+bool SpilledGroups::has_many_groups(const Table& part) const {
+  constexpr double kShare = 1.0 / 4;  // grouped rows that are as many cost more than they save
+  if (!reads_columns_alone(*steps_.query.group)) return false;
+  return with_counted_copies(state_, steps_.query.location, [&] {
+    for (const int column : steps_.query.group->columns) copy_to_host(part.column(column).data());
+    const Rows all{part.num_rows(), nullptr};
+    const double groups = count_groups(GroupKeys::across_tables(part, steps_.query.group->columns, all));
+    return groups > kShare * static_cast<double>(part.num_rows());
   });
 }
 
@@ -162,17 +241,25 @@ class SpilledGroups::Finish {
  private:
   std::optional<Result> answer_of_best();
 
+  template <class F>
+  auto within_limit(const F& f) const {
+    return with_counted_copies(groups_.state_, steps_.query.location, f);
+  }
+
   /// Calls work(partition) for those that have rows.
   template <class Work>
   void for_all(const Work& work) {
     std::vector<std::size_t> partitions;
-    std::int64_t most = 0;
     std::int64_t all = 0;
     for (std::size_t p = 0; p < groups_.partitions(); ++p) {
-      const std::int64_t rows = groups_.tables_.rows(p);
+      const std::int64_t rows = groups_.groups_.rows(p) + groups_.rows_.rows(p);
       if (rows > 0) partitions.push_back(p);
-      most = std::max(most, rows);
       all += rows;
+    }
+    most_rows_ = 2 * all / std::ssize(partitions) + kMinRows;
+    std::int64_t most = 0;
+    for (const std::size_t p : partitions) {
+      most = std::max(most, groups_.groups_.rows(p) + std::min(groups_.rows_.rows(p), most_rows_));
     }
     const double row = static_cast<double>(groups_.bytes()) / static_cast<double>(all);
     const auto concurrency = static_cast<std::size_t>(groups_.state_.arena.max_concurrency());
@@ -184,16 +271,28 @@ class SpilledGroups::Finish {
     });
   }
 
-  /// Calls f(states) for the states of a partition.
-  template <class F>
-  auto with_states(std::size_t partition, const F& f) const {
-    return with_counted_copies(groups_.state_, steps_.query.location,
-                               [&] { return f(without_rows(groups_.tables_.read(partition))); });
+  /// Returns the states of a partition's groups, of which no two are of one group.
+  StateRows combined(std::size_t partition) const {
+    std::vector<StateRows> states;
+    if (groups_.groups_.rows(partition) > 0) {
+      states.push_back(without_rows(groups_.groups_.read(partition, groups_.groups_.all())));
+    }
+    // Rows of a group that has a large share of all are many, and few groups.
+    const SpilledTables& rows = groups_.rows_;
+    for (SpilledTables::Range next{0, 0}; next.last < rows.all().last; next.first = next.last) {
+      do {
+        ++next.last;
+      } while (next.last < rows.all().last && rows.rows(partition, {next.first, next.last + 1}) <= most_rows_);
+      if (rows.rows(partition, next) == 0) continue;
+      states.push_back(kind_.group(without_rows(rows.read(partition, next))));
+      if (next.last == rows.all().last && states.size() == 1) return std::move(states.front());
+    }
+    return kind_.combine(joined(std::move(states)));
   }
 
   void keep_best(std::size_t partition) {
-    auto best = with_states(partition, [&](const StateRows& states) {
-      const auto groups = finished(states);
+    auto best = within_limit([&] {
+      const auto groups = finished(partition);
       return groups ? best_of(*groups) : std::nullopt;
     });
     if (!best) return;
@@ -203,9 +302,9 @@ class SpilledGroups::Finish {
   }
 
   /// Returns nothing where a sum overflows.
-  std::optional<FinishedGroups> finished(const StateRows& states) {
+  std::optional<FinishedGroups> finished(std::size_t partition) {
     try {
-      return kind_.finish(states);
+      return kind_.finish_combined(combined(partition));
     } catch (const RowError& error) {
       const std::scoped_lock lock(mutex_);
       sums_.keep(static_cast<std::size_t>(error.row()));
@@ -236,8 +335,8 @@ class SpilledGroups::Finish {
   RowId groups_before(RowId first_row) {
     RowId before = 0;
     for_all([&](std::size_t partition) {
-      const auto here = with_states(partition, [&](const StateRows& states) {
-        const std::vector<RowId> rows = kind_.combine(states).rows;
+      const auto here = within_limit([&] {
+        const std::vector<RowId> rows = combined(partition).rows;
         return std::ranges::lower_bound(rows, first_row) - rows.begin();
       });
       const std::scoped_lock lock(mutex_);
@@ -246,11 +345,14 @@ class SpilledGroups::Finish {
     return before;
   }
 
+  static constexpr std::int64_t kMinRows = std::int64_t{1} << 16;
+
   const SpilledGroups& groups_;
   const StateSteps& steps_;
   const StateContext context_;
   const GroupState kind_;
-  std::mutex mutex_;  // over all that follows
+  std::int64_t most_rows_ = kMinRows;  // that are grouped at a time
+  std::mutex mutex_;                   // over all that follows
   std::vector<FinishedGroups> best_;
   std::vector<SourceCharge> charges_;
   FirstFailure sums_;

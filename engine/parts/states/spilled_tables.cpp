@@ -117,87 +117,90 @@ SpilledTables::Buffers SpilledTables::write(const Column& column) {
   return buffers;
 }
 
-std::int64_t SpilledTables::rows(std::size_t partition) const {
-  return std::accumulate(tables_.begin(), tables_.end(), std::int64_t{0},
+std::int64_t SpilledTables::Part::rows() const {
+  return std::accumulate(tables.begin(), tables.end(), std::int64_t{0},
                          [&](std::int64_t rows, const Written& table) { return rows + table.rows(partition); });
 }
 
-Table SpilledTables::read(std::size_t partition) const {
+std::int64_t SpilledTables::rows(std::size_t partition, Range range) const { return part(partition, range).rows(); }
+
+Table SpilledTables::read(std::size_t partition, Range range) const {
   std::vector<Column> columns;
-  for (std::size_t c = 0; c < schema_.size(); ++c) columns.push_back(read(c, partition));
+  for (std::size_t c = 0; c < schema_.size(); ++c) columns.push_back(read(c, part(partition, range)));
   return Table(std::move(columns));
 }
 
-Column SpilledTables::read(std::size_t column, std::size_t partition) const {
+Column SpilledTables::read(std::size_t column, const Part& part) const {
   const DataType type = schema_[column].type();
-  const std::int64_t n = rows(partition);
+  const std::int64_t n = part.rows();
   auto memory = std::make_shared<Memory>();
   if (type.type == Type::string) {
-    read_strings(column, partition, *memory);
+    read_strings(column, part, *memory);
   } else {
-    read_numbers(column, partition, width_in_bytes(type.type), *memory);
+    read_numbers(column, part, width_in_bytes(type.type), *memory);
   }
-  read_validity(column, partition, *memory);
+  read_validity(column, part, *memory);
   return with_traits({schema_[column].name(), describe(type, n, std::move(memory))}, traits_of(schema_[column].data()));
 }
 
-void SpilledTables::read_numbers(std::size_t column, std::size_t partition, std::int64_t width, Memory& memory) const {
-  std::span<std::byte> to = allocate(memory, rows(partition) * width);
-  for (const Written& table : tables_) {
-    const auto size = static_cast<std::size_t>(table.rows(partition) * width);
-    file_.read(table.columns[column].values + static_cast<std::uint64_t>(table.begins[partition] * width),
+void SpilledTables::read_numbers(std::size_t column, const Part& part, std::int64_t width, Memory& memory) const {
+  std::span<std::byte> to = allocate(memory, part.rows() * width);
+  for (const Written& table : part.tables) {
+    const auto size = static_cast<std::size_t>(table.rows(part.partition) * width);
+    file_.read(table.columns[column].values + static_cast<std::uint64_t>(table.begins[part.partition] * width),
                to.first(size));
     to = to.subspan(size);
   }
 }
 
-void SpilledTables::read_strings(std::size_t column, std::size_t partition, Memory& memory) const {
-  const auto n = static_cast<std::size_t>(rows(partition));
+void SpilledTables::read_strings(std::size_t column, const Part& part, Memory& memory) const {
+  const auto n = static_cast<std::size_t>(part.rows());
   memory.charge.add((n + 1) * sizeof(std::int64_t));
   memory.offsets.resize(n + 1);
   std::vector<std::int64_t> first_characters;
   std::size_t row = 0;
-  for (const Written& table : tables_) {
-    const auto size = static_cast<std::size_t>(table.rows(partition));
+  for (const Written& table : part.tables) {
+    const auto size = static_cast<std::size_t>(table.rows(part.partition));
     // The last offset of a table is the first of the next one, which is read over it.
     const std::span offsets = std::span(memory.offsets).subspan(row, size + 1);
     const std::int64_t before = offsets[0];
-    const auto from = static_cast<std::uint64_t>(table.begins[partition]) * sizeof(std::int64_t);
+    const auto from = static_cast<std::uint64_t>(table.begins[part.partition]) * sizeof(std::int64_t);
     file_.read(table.columns[column].offsets + from, std::as_writable_bytes(offsets));
     first_characters.push_back(offsets[0]);
     for (std::int64_t& offset : offsets) offset += before - first_characters.back();
     row += size;
   }
-  read_characters(column, partition, first_characters, memory);
+  read_characters(column, part, first_characters, memory);
 }
 
-void SpilledTables::read_characters(std::size_t column, std::size_t partition, const std::vector<std::int64_t>& first,
+void SpilledTables::read_characters(std::size_t column, const Part& part, const std::vector<std::int64_t>& first,
                                     Memory& memory) const {
   const std::span<std::byte> to = allocate(memory, memory.offsets.back());
   std::size_t row = 0;
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    const std::size_t end = row + static_cast<std::size_t>(tables_[t].rows(partition));
+  for (std::size_t t = 0; t < part.tables.size(); ++t) {
+    const std::size_t end = row + static_cast<std::size_t>(part.tables[t].rows(part.partition));
     const auto begin = static_cast<std::size_t>(memory.offsets[row]);
     const auto size = static_cast<std::size_t>(memory.offsets[end]) - begin;
-    file_.read(tables_[t].columns[column].values + static_cast<std::uint64_t>(first[t]), to.subspan(begin, size));
+    file_.read(part.tables[t].columns[column].values + static_cast<std::uint64_t>(first[t]), to.subspan(begin, size));
     row = end;
   }
 }
 
-void SpilledTables::read_validity(std::size_t column, std::size_t partition, Memory& memory) const {
-  if (std::ranges::none_of(tables_, [&](const Written& table) { return table.columns[column].may_have_nulls; })) return;
-  const auto bytes = static_cast<std::size_t>((rows(partition) + kBitsPerByte - 1) / kBitsPerByte);
+void SpilledTables::read_validity(std::size_t column, const Part& part, Memory& memory) const {
+  if (std::ranges::none_of(part.tables, [&](const Written& table) { return table.columns[column].may_have_nulls; }))
+    return;
+  const auto bytes = static_cast<std::size_t>((part.rows() + kBitsPerByte - 1) / kBitsPerByte);
   memory.charge.add(bytes);
   memory.validity.resize(bytes);
   std::int64_t row = 0;
-  for (const Written& table : tables_) {
-    kernels::Vector<std::uint8_t> valid(static_cast<std::size_t>(table.rows(partition)), 1);
+  for (const Written& table : part.tables) {
+    kernels::Vector<std::uint8_t> valid(static_cast<std::size_t>(table.rows(part.partition)), 1);
     if (table.columns[column].may_have_nulls) {
-      file_.read(table.columns[column].validity + static_cast<std::uint64_t>(table.begins[partition]),
+      file_.read(table.columns[column].validity + static_cast<std::uint64_t>(table.begins[part.partition]),
                  std::as_writable_bytes(std::span(valid)));
     }
     set_bits(valid, row, memory.validity);
-    row += table.rows(partition);
+    row += table.rows(part.partition);
   }
 }
 

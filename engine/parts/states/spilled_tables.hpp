@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <skyrank/table.hpp>
@@ -23,11 +24,19 @@ class SpilledTables {
   /// `place`. Several threads may write at once.
   void append(const Table& table, std::vector<std::int64_t> begins, std::int64_t place);
 
-  /// Reads the rows of a partition, table by table. There is a table. Several threads may read at once, after all is
-  /// written.
-  Table read(std::size_t partition) const;
+  /// Tables [first, last) in the order of their places.
+  struct Range {
+    std::size_t first;
+    std::size_t last;
+  };
 
-  std::int64_t rows(std::size_t partition) const;
+  /// Reads the rows that these tables, at least one, have in a partition, table by table. Several threads may read at
+  /// once, after all is written.
+  Table read(std::size_t partition, Range range) const;
+
+  std::int64_t rows(std::size_t partition) const { return rows(partition, all()); }
+  std::int64_t rows(std::size_t partition, Range range) const;
+  Range all() const { return {0, tables_.size()}; }
   std::size_t partitions() const { return partitions_; }
   std::uint64_t bytes() const { return file_.size(); }
 
@@ -50,14 +59,25 @@ class SpilledTables {
   /// Memory of a column that is read.
   struct Memory;
 
+  /// Rows that are read.
+  struct Part {
+    std::size_t partition;
+    std::span<const Written> tables;
+
+    std::int64_t rows() const;
+  };
+
+  Part part(std::size_t partition, Range range) const {
+    return {partition, std::span(tables_).subspan(range.first, range.last - range.first)};
+  }
   Buffers write(const Column& column);
-  Column read(std::size_t column, std::size_t partition) const;
-  void read_numbers(std::size_t column, std::size_t partition, std::int64_t width, Memory& memory) const;
-  void read_strings(std::size_t column, std::size_t partition, Memory& memory) const;
+  Column read(std::size_t column, const Part& part) const;
+  void read_numbers(std::size_t column, const Part& part, std::int64_t width, Memory& memory) const;
+  void read_strings(std::size_t column, const Part& part, Memory& memory) const;
   /// `first` are the first characters of the tables.
-  void read_characters(std::size_t column, std::size_t partition, const std::vector<std::int64_t>& first,
+  void read_characters(std::size_t column, const Part& part, const std::vector<std::int64_t>& first,
                        Memory& memory) const;
-  void read_validity(std::size_t column, std::size_t partition, Memory& memory) const;
+  void read_validity(std::size_t column, const Part& part, Memory& memory) const;
 
   TemporaryFile file_;
   const std::size_t partitions_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include <skyrank/error.hpp>
 
+#include "engine/operators/gather/gather.hpp"
 #include "tests/semantics/expect_equal.hpp"
 #include "tests/semantics/parts/parts.hpp"
 #include "tests/semantics/parts/steps.hpp"
@@ -38,8 +40,34 @@ Result spilled(const Query& asked, const Table& input) {
   return groups.finalize();
 }
 
+/// Takes in the rows of parts of a table, in no order, and the groups of the part at `grouped`.
+Result spilled_by_rows(const Query& asked, const Table& input, std::int64_t part_rows, std::int64_t grouped = -1) {
+  const auto [query, table] = with_key_columns(asked, input);
+  const StateSteps steps = steps_of(query, table);
+  const auto part_at = [&](std::int64_t begin) {
+    std::vector<RowId> rows(static_cast<std::size_t>(std::min(part_rows, table.num_rows() - begin)));
+    std::iota(rows.begin(), rows.end(), begin);
+    return gather(table, rows);
+  };
+  SpilledGroups groups(steps, table.num_rows(), partial_of(steps, part_at(0), 0), state().memory->limit());
+  const std::int64_t parts = (table.num_rows() + part_rows - 1) / part_rows;
+  for (std::int64_t i = parts - 1; i >= 0; --i) {
+    const std::int64_t begin = (i + parts / 2) % parts * part_rows;
+    if (i == grouped) {
+      groups.sink(partial_of(steps, part_at(begin), begin));
+    } else {
+      groups.sink(part_at(begin), begin);
+    }
+  }
+  return groups.finalize();
+}
+
 void expect_same(const Query& query, const Table& table) {
-  expect_equal(spilled(query, table), engine().run(query, table));
+  const Result expected = engine().run(query, table);
+  expect_equal(spilled(query, table), expected);
+  const std::int64_t third = std::max<std::int64_t>(1, table.num_rows() / 3);
+  expect_equal(spilled_by_rows(query, table, third), expected);
+  expect_equal(spilled_by_rows(query, table, third, 1), expected);
 }
 
 std::optional<std::string> error_of(const auto& f) {
@@ -75,6 +103,7 @@ TEST(SpilledGroups, AnswerRandomQueriesAsGroupsInMemory) {
     ++cases;
     if (error_of([&] { engine().run(random.query, random.table); })) {
       EXPECT_TRUE(error_of([&] { spilled(random.query, random.table); }));
+      EXPECT_TRUE(error_of([&] { spilled_by_rows(random.query, random.table, random.table.num_rows() / 3); }));
     } else {
       expect_same(random.query, random.table);
     }
@@ -128,6 +157,25 @@ TEST(SpilledGroups, NameTheGroupOnWhichAQueryFails) {
   const auto expected = error_of([&] { engine().run(query, sales()); });
   ASSERT_TRUE(expected);
   EXPECT_EQ(error_of([&] { spilled(query, sales()); }), expected);
+  EXPECT_EQ(error_of([&] { spilled_by_rows(query, sales(), 1000); }), expected);
+}
+
+// Half of the rows are of one group, and more than are grouped at a time; the others are of a group each.
+TEST(SpilledGroups, GroupTheRowsOfALargeGroupPartByPart) {
+  constexpr std::int64_t kRows = 200000;
+  std::vector<std::int64_t> key;
+  std::vector<std::int64_t> value;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    key.push_back(i % 2 == 0 ? -1 : i);
+    value.push_back(i * 7919 % 1009);
+  }
+  const Table table({Column::own("key", std::move(key)), Column::own("x", std::move(value))});
+  const Query query = Query::from("t").group_by({"key"}).aggregate(
+      {count("n"), sum("s", "x"), avg("m", "x"), min("low", "x"), max("high", "x")});
+  const Query first = Query(query).rank_by({high("n"), low("s")}).limit(20);
+  expect_equal(spilled_by_rows(first, table, kRows / 8), engine().run(first, table));
+  const Query passing = Query(query).where("x > 500").rank_by({high("s"), low("key")}).limit(20);
+  expect_equal(spilled_by_rows(passing, table, kRows / 8), engine().run(passing, table));
 }
 
 TEST(SpilledGroups, NameTheGroupWhoseSumOverflows) {
@@ -139,6 +187,7 @@ TEST(SpilledGroups, NameTheGroupWhoseSumOverflows) {
   const auto expected = error_of([&] { engine().run(query, table); });
   EXPECT_EQ(expected, "sum(x) overflows int64 in the group of row 100");
   EXPECT_EQ(error_of([&] { spilled(query, table); }), expected);
+  EXPECT_EQ(error_of([&] { spilled_by_rows(query, table, 500); }), expected);
 }
 
 TEST(SpilledGroups, AreThoseOfWhichTheAnswerNeedsAFew) {

@@ -79,8 +79,9 @@ GroupKeys GroupKeys::across_tables(const Table& table, std::span<const int> colu
   GroupKeys keys(rows);
   for (const int index : columns) {
     Field field = field_of(table.column(index));
-    // Integers are their own codes, whatever else is in the column.
+    // Integers are their own codes, whatever else is in the column, and strings have none of a dictionary.
     if (field.kind == Kind::integer) field.lowest = first_code(field.column);
+    if (field.kind == Kind::entries) field.kind = Kind::text;
     keys.fields_.push_back(std::move(field));
   }
   return keys;

@@ -21,7 +21,7 @@ class GroupKeys {
   /// `rows` must outlive the object. Reads a column's range only where its type alone is too wide.
   GroupKeys(const Table& table, std::span<const int> columns, const Rows& rows);
 
-  /// Makes hashes that are equal for equal values in different tables. None are exact; the columns are no dictionaries.
+  /// Makes hashes that are equal for equal values in different tables. None are exact.
   static GroupKeys across_tables(const Table& table, std::span<const int> columns, const Rows& rows);
 
   std::int64_t rows() const { return rows_.n; }

@@ -17,7 +17,7 @@ struct Answer {
   Result result;
   std::int64_t input_rows = 0;
   double read_ms = 0;
-  std::vector<std::string> why;  ///< for each row that is asked about, the reason why it is not in the answer
+  std::vector<std::string> why = {};  ///< for each row that is asked about, the reason why it is not in the answer
 };
 
 /// The destination of a run's answers: a terminal, files, or a JSON document.

@@ -44,6 +44,8 @@ LIBRARIES = [
     Library("nlohmann-json", "MIT", "https://json.nlohmann.me", cmake="nlohmann_json"),
     Library("simdjson", "Apache-2.0", "https://simdjson.org", ("libsimdjson",), cmake="simdjson"),
     Library("libedit", "BSD-3-Clause", "https://www.thrysoee.dk/editline/", ("libedit",)),
+    Library("ncurses", "X11-distribute-modifications-variant", "https://invisible-island.net/ncurses/", ("libtinfo", "libncursesw")),
+    Library("libbsd", "BSD-3-Clause", "https://libbsd.freedesktop.org", ("libbsd", "libmd")),
     Library("Eigen", "MPL-2.0", "https://eigen.tuxfamily.org", cmake="Eigen3"),
     Library("PEGTL", "MIT", "https://github.com/taocpp/PEGTL", header="tao/pegtl/version.hpp"),
     Library("GNU C Library", "LGPL-2.1-or-later", "https://www.gnu.org/software/libc/",

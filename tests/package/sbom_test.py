@@ -81,9 +81,9 @@ class Requirements(unittest.TestCase):
         for file in (SOURCE / "tools/requirements").glob("*.txt"):
             lines = [line for line in file.read_text().replace("\\\n", " ").splitlines() if not line.startswith("#")]
             self.assertTrue(lines)
-            hashes = "{1,6}" if file.name in ("arrow-source.txt", "python.txt", "spark.txt") else "{2}"
+            hashes = "{1,6}" if file.name in ("arrow-source.txt", "python.txt", "site.txt", "spark.txt") else "{2}"
             for line in lines:
-                self.assertRegex(line, rf"^[a-z0-9-]+==\d+(\.\d+)+(\s+--hash=sha256:[0-9a-f]{{64}}){hashes}$", file)
+                self.assertRegex(line, rf"^[a-z0-9-]+==\d+(\.\d+)+(?:[ab.]+\w+)?(\s+--hash=sha256:[0-9a-f]{{64}}){hashes}$", file)
 
 
 if __name__ == "__main__":

@@ -131,6 +131,14 @@ class Shell(unittest.TestCase):
         shell.type("\x04")
         self.assertEqual(shell.status(), 0)
 
+    def test_an_end_that_is_typed_ahead_ends_the_shell(self):
+        shell = Terminal("pets.csv", folder=self.folder)
+        shell.wait_for(PROMPT)
+        shell.type("SELECT name FROM pets ORDER BY price LIMIT 1;\n")
+        shell.wait_for("Bee")  # while the terminal has its lines of its own
+        shell.type("\x04")
+        self.assertEqual(shell.status(), 0)
+
     def test_an_interrupt_ends_the_query_and_not_the_shell(self):
         points = ["generate", "--distribution", "anticorrelated", "--rows", "150000", "--dims", "12", "--out", "points.parquet"]
         subprocess.run([PROGRAM, *points], cwd=self.folder, check=True, capture_output=True)

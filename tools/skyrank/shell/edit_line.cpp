@@ -70,6 +70,9 @@ class EditLineEditor final : public LineEditor {
     el_set(edit_, EL_GETCFN, &read_character);
     el_set(edit_, EL_ADDFN, "skyrank-complete", "Completes a name", &complete_word);
     el_set(edit_, EL_BIND, "^I", "skyrank-complete", nullptr);
+    // The end of input that is typed while a query runs comes as NUL: the terminal took it, as no line was being
+    // edited.
+    el_set(edit_, EL_BIND, "^@", "em-delete-or-list", nullptr);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_source(edit_, nullptr);  // ~/.editrc
     file_ = history_file();

@@ -42,8 +42,9 @@ Result spilled(const Query& asked, const Table& input) {
 
 /// Takes in the rows of parts of a table, in no order, and the groups of the part at `grouped`.
 Result spilled_by_rows(const Query& asked, const Table& input, std::int64_t part_rows, std::int64_t grouped = -1) {
-  const auto [query, table] = with_key_columns(asked, input);
-  const StateSteps steps = steps_of(query, table);
+  const KeyedQuery keyed = with_key_columns(asked, input);
+  const Table& table = keyed.table;
+  const StateSteps steps = steps_of(keyed.query, table);
   const auto part_at = [&](std::int64_t begin) {
     std::vector<RowId> rows(static_cast<std::size_t>(std::min(part_rows, table.num_rows() - begin)));
     std::iota(rows.begin(), rows.end(), begin);

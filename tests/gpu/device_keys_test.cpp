@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "engine/keys/device_keys.hpp"
 #include "engine/keys/key_columns.hpp"
 #include "engine/operators/filter/filter.hpp"
+#include "engine/plan/rules/make_plan.hpp"
 #include "engine/query/bound.hpp"
 #include "tests/build.hpp"
 #include "tests/engine/edge_columns.hpp"
@@ -430,6 +432,67 @@ TEST_F(DeviceKeys, CombineAsTheHostsDo) {
     EXPECT_EQ(runs_of_equal(there, positions).bounds, runs_of_equal(here, positions).bounds);
     EXPECT_EQ(runs_of_equal(there, positions).positions, runs_of_equal(here, positions).positions);
   }
+}
+
+/// Plans for one thread and a GPU that nothing forces the query to.
+PhysicalPlan planned_beside_gpu(const Query& query, const Table& table, const Rules& rules = {}) {
+  planner::Constraints constraints;
+  constraints.lists_candidates = true;
+  return make_plan(query::bind(query, query::schema_of(table)), table, constraints, {.threads = 1, .cuda = true},
+                   rules);
+}
+
+std::string reason_of_keys(const PhysicalPlan& plan) {
+  const std::vector<RuleOutcome> outcomes = plan.rules.outcomes();
+  const auto found = std::ranges::find(outcomes, "device-keys", &RuleOutcome::rule);
+  return found == outcomes.end() ? "" : found->reason;
+}
+
+/// 300,000 rows of six columns.
+Table many_points() {
+  constexpr std::size_t kRows = 300'000;
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < 6; ++c) {
+    std::vector<double> values(kRows);
+    for (std::size_t i = 0; i < kRows; ++i) values[i] = static_cast<double>((i + 1) * (2 * c + 7919) % 1'000'003);
+    columns.push_back(Column::own("c" + std::to_string(c), std::move(values)));
+  }
+  return Table(std::move(columns));
+}
+
+Query skyline_of_many() {
+  return Query::from("t").prefer({low("c0"), low("c1"), low("c2"), low("c3"), low("c4")}).where("c5 > 1000");
+}
+
+TEST_F(DeviceKeys, SendsColumnsWhereTheWholeQueryIsCheaperThere) {
+  const Table table = many_points();
+  const PhysicalPlan plan = planned_beside_gpu(skyline_of_many(), table);
+  EXPECT_TRUE(plan.on_device);
+  EXPECT_EQ(plan.operators.filter->device, kernels::Device::cuda);
+  EXPECT_EQ(reason_of_keys(plan), "all kernels run there, and the way there pays");
+  const auto decision = std::ranges::find(plan.rules.decisions(), "device-keys", &PricedDecision::subject);
+  ASSERT_NE(decision, plan.rules.decisions().end());
+  EXPECT_TRUE(decision->candidates.front().taken);
+  EXPECT_LT(decision->candidates.front().predicted_ms, decision->candidates.back().predicted_ms);
+}
+
+TEST_F(DeviceKeys, LeavesColumnsWhereTheWayDoesNotPay) {
+  const Table table = many_points();
+  const PhysicalPlan plan = planned_beside_gpu(Query::from("t").rank_by({low("c0")}).limit(5), table);
+  EXPECT_FALSE(plan.on_device);
+  EXPECT_THAT(reason_of_keys(plan), testing::HasSubstr("does not pay"));
+  EXPECT_NE(std::ranges::find(plan.rules.decisions(), "device-keys", &PricedDecision::subject),
+            plan.rules.decisions().end());
+  Rules off;
+  off.switch_off("device-keys");
+  EXPECT_FALSE(planned_beside_gpu(skyline_of_many(), table, off).on_device);
+}
+
+TEST_F(DeviceKeys, LeavesColumnsForWhichTheGpuHasNoRoom) {
+  const Table table = many_points();
+  const Query query = skyline_of_many();
+  const planner::Machine small{.threads = 1, .cuda = true, .device_bytes = 10e6};
+  EXPECT_FALSE(make_plan(query::bind(query, query::schema_of(table)), table, {}, small, {}).on_device);
 }
 
 }  // namespace

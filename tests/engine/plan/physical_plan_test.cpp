@@ -217,51 +217,6 @@ PhysicalPlan planned_beside_gpu(const Query& query, const Table& table, const Ru
                    rules);
 }
 
-/// 300,000 rows of six columns.
-Table many_points() {
-  constexpr std::size_t kRows = 300'000;
-  std::vector<Column> columns;
-  for (std::size_t c = 0; c < 6; ++c) {
-    std::vector<double> values(kRows);
-    for (std::size_t i = 0; i < kRows; ++i) values[i] = static_cast<double>((i + 1) * (2 * c + 7919) % 1'000'003);
-    columns.push_back(Column::own("c" + std::to_string(c), std::move(values)));
-  }
-  return Table(std::move(columns));
-}
-
-Query skyline_of_many() {
-  return from().prefer({low("c0"), low("c1"), low("c2"), low("c3"), low("c4")}).where("c5 > 1000");
-}
-
-TEST(DeviceKeysRule, SendsColumnsWhereTheWholeQueryIsCheaperThere) {
-  const Table table = many_points();
-  const PhysicalPlan plan = planned_beside_gpu(skyline_of_many(), table);
-  EXPECT_TRUE(plan.on_device);
-  EXPECT_EQ(plan.operators.filter->device, kernels::Device::cuda);
-  EXPECT_EQ(outcome(plan, "device-keys").reason, "all kernels run there, and the way there pays");
-  const auto decision = std::ranges::find(plan.rules.decisions(), "device-keys", &PricedDecision::subject);
-  ASSERT_NE(decision, plan.rules.decisions().end());
-  EXPECT_TRUE(decision->candidates.front().taken);
-  EXPECT_LT(decision->candidates.front().predicted_ms, decision->candidates.back().predicted_ms);
-}
-
-TEST(DeviceKeysRule, LeavesColumnsWhereTheWayDoesNotPay) {
-  const Table table = many_points();
-  const PhysicalPlan plan = planned_beside_gpu(from().rank_by({low("c0")}).limit(5), table);
-  EXPECT_FALSE(plan.on_device);
-  EXPECT_THAT(outcome(plan, "device-keys").reason, HasSubstr("does not pay"));
-  EXPECT_NE(std::ranges::find(plan.rules.decisions(), "device-keys", &PricedDecision::subject),
-            plan.rules.decisions().end());
-  EXPECT_FALSE(planned_beside_gpu(skyline_of_many(), table, without({}, {"device-keys"})).on_device);
-}
-
-TEST(DeviceKeysRule, LeavesColumnsForWhichTheGpuHasNoRoom) {
-  const Table table = many_points();
-  const Query query = skyline_of_many();
-  const planner::Machine small{.threads = 1, .cuda = true, .device_bytes = 10e6};
-  EXPECT_FALSE(make_plan(query::bind(query, query::schema_of(table)), table, {}, small, {}).on_device);
-}
-
 std::optional<RuleOutcome> device_counts_of(const PhysicalPlan& plan) {
   for (const RuleOutcome& outcome : plan.rules.outcomes()) {
     if (outcome.rule == "device-counts" && (outcome.applied || !outcome.reason.empty())) return outcome;

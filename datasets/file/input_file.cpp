@@ -133,7 +133,7 @@ std::shared_ptr<arrow::Buffer> InputFile::rewritten(std::shared_ptr<arrow::Buffe
 }
 
 void InputFile::tell(const std::string& note, const ReadOptions& options) const {
-  // Of a folder's files that are alike, one is enough.
+  // One note is enough for the files of a folder that are alike.
   const std::string folder = std::filesystem::path(name_).parent_path().string();
   if (options.on_note && options.pipes->is_new(folder + " " + note)) options.on_note(name_ + ": " + note);
 }

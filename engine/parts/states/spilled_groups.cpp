@@ -127,6 +127,14 @@ Table with_rows(const Table& table, std::span<const RowId> rows) {
   return Table(std::move(columns));
 }
 
+StateRows in_order_of_rows(StateRows states) {
+  const auto order = ascending_order(states.rows);
+  if (order.empty()) return states;
+  states.columns = gather(states.columns, order);
+  std::ranges::sort(states.rows);
+  return states;
+}
+
 /// Brings states of several parts together, in the order of their rows.
 StateRows joined(std::vector<StateRows> parts) {
   StateRows all;
@@ -137,11 +145,7 @@ StateRows joined(std::vector<StateRows> parts) {
     tables.push_back(std::move(part.columns));
   }
   all.columns = concatenate(tables);
-  const auto order = ascending_order(all.rows);
-  if (order.empty()) return all;
-  all.columns = gather(all.columns, order);
-  std::ranges::sort(all.rows);
-  return all;
+  return in_order_of_rows(std::move(all));
 }
 
 /// Returns the states of such a table in the order of their rows.
@@ -152,11 +156,7 @@ StateRows without_rows(const Table& table) {
   QueryMemory::hold(static_cast<std::size_t>(rows.size()) * sizeof(RowId));
   states.rows.assign(first, first + rows.size());
   states.columns = Table(std::vector<Column>(table.columns().begin() + 1, table.columns().end()));
-  const auto order = ascending_order(states.rows);
-  if (order.empty()) return states;
-  states.columns = gather(states.columns, order);
-  std::ranges::sort(states.rows);
-  return states;
+  return in_order_of_rows(std::move(states));
 }
 
 /// Returns the groups of several partitions in the order of their first rows.

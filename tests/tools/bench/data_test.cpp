@@ -62,7 +62,7 @@ TEST(Data, KeysOrderAsTheValuesDoNanLast) {
   expect_order_of_floats<std::uint32_t>(topk_cell("bucket-killer", Type::float32));
 }
 
-// What is greatest becomes the least key, whichever way the data are made.
+// Data ranked from the greatest value have it as their least key, whichever way they are made.
 TEST(Data, TheGreatestValuesCanBeTheBest) {
   for (const char* distribution : {"uniform", "zipf"}) {
     for (const Type type : {Type::float32, Type::uint32}) {

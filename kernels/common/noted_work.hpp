@@ -10,8 +10,9 @@
 // resets it before a run; runs at the same time share it.
 namespace skyrank::kernels {
 
-/// Tests of a cell's mask in skyline runs. Such a test settles all rows of a cell of a grid at once, for all rows that
-/// share it; it is no mask test, which is of two rows.
+/// Tests of a row's mask with that of a cell in skyline runs, which settle all rows of the cell at once. Rows that
+/// share such a test count one each, as they do where each has a thread of its own. It is no mask test, which is of two
+/// rows.
 inline std::atomic<std::uint64_t>& noted_cell_tests() {
   static std::atomic<std::uint64_t> tests = 0;
   return tests;

@@ -46,6 +46,7 @@ struct CudaWork {
   double bytes = 0;        ///< device memory read or written
   double elements = 0;     ///< peak temporary memory: keys with their row ids, or rows of keys
   bool widens = true;      ///< keys narrower than 4 bytes, or between 4 and 8, before it reads them
+  bool orders = true;      ///< true if the chosen elements are put in order
   bool scans = false;      ///< columns in place of keys, where it may; for others a scan makes keys first
   TermList<8> other = {};  ///< further terms of the algorithm
 };
@@ -75,8 +76,10 @@ inline Cost cuda_cost(const kernels::TopKShape& shape, const Statistics& statist
     work.launches += 1;
     work.bytes += n * (key_bytes(shape) + packed_bytes(shape));
   }
-  work.launches += k > kBlockSort ? 10 : 3;
-  work.bytes += 20 * k * element_bytes(shape);
+  if (work.orders) {
+    work.launches += k > kBlockSort ? 10 : 3;
+    work.bytes += 20 * k * element_bytes(shape);
+  }
   if (shape.ties == kernels::TieRule::all) {
     work.launches += 3;
     work.bytes += 2 * n * packed_bytes(shape);

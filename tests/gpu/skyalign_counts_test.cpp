@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/noted_work.hpp"
 #include "kernels/cuda/registry.hpp"
 #include "kernels/cuda/skyline/sampled_row.hpp"
 #include "tests/gpu/gpu_test.hpp"
@@ -87,10 +88,18 @@ std::vector<Point> ordered(const std::vector<Row>& rows) {
   return points;
 }
 
+struct Counts : Work {
+  std::uint64_t cell_tests = 0;  ///< line 15: tests of a row's median mask with those of cells
+};
+
 /// Lines 13 to 24 for one row and one level.
-void walk(Point& row, const std::vector<Point>& points, int level, Work& work) {
+void walk(Point& row, const std::vector<Point>& points, int level, Counts& work) {
+  const Point* before = nullptr;
   for (const Point& other : points) {
     if (std::popcount(other.median) != level) continue;
+    const bool first_of_cell = before == nullptr || before->median != other.median;
+    before = &other;
+    if (first_of_cell && std::popcount(row.median) > level) ++work.cell_tests;
     const bool own = other.median == row.median;
     const bool open = std::popcount(row.median) == level ? own : (other.median | row.median) == row.median;
     if (!open) continue;
@@ -103,8 +112,8 @@ void walk(Point& row, const std::vector<Point>& points, int level, Work& work) {
   }
 }
 
-Work sequential(const std::vector<Row>& rows) {
-  Work work;
+Counts sequential(const std::vector<Row>& rows) {
+  Counts work;
   std::vector<Point> points = ordered(rows);
   for (int level = 0; level <= static_cast<int>(rows.front().size()); ++level) {
     for (Point& row : points) walk(row, points, level, work);
@@ -123,14 +132,16 @@ TEST_F(SkyAlignCounts, InOneSliceAreThoseOfASequentialProgram) {
       for (std::size_t i = 0; i < kRows; ++i) rows[i][c] = columns[c][i] = random() >> 32;
     }
     const SkylineCase data(kRows, columns, KeyWidth::bytes4);
-    const Work expected = sequential(rows);
+    const Counts expected = sequential(rows);
     for (const SkylineAlgorithm* const algorithm : cuda::skyline_algorithms()) {
       if (algorithm->name != "cuda-skyalign") continue;
       const auto run = [&](std::map<std::string, std::int64_t, std::less<>> values) {
         return algorithm->run(data.problem(), {algorithm->parameters, std::move(values)},
                               {.count_work = true, .stop = {}});
       };
+      noted_cell_tests() = 0;
       const SkylineSolution after = run({{"slices", 1}, {"live", 0}});
+      EXPECT_EQ(noted_cell_tests(), expected.cell_tests) << d;
       EXPECT_EQ(after.work.mask_tests, expected.mask_tests) << d;
       EXPECT_EQ(after.work.dominance_tests, expected.dominance_tests) << d;
       const SkylineSolution live = run({{"slices", 1}});

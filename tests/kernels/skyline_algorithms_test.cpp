@@ -287,6 +287,24 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
   }
 }
 
+// What balanced pivots save, by Lee and Hwang.
+TEST(SkylineWork, BalancedPivotsSaveTestsOfRandomOnes) {
+  for (const auto& name : built({"bskytree"})) {
+    const SkylineAlgorithm& bskytree = algorithm(name);
+    for (const Distribution distribution : {Distribution::independent, Distribution::anticorrelated}) {
+      const SkylineCase data = make_case(distribution, 8000, 8);
+      const auto with = [&](std::int64_t random) {
+        return bskytree.run(data.problem(), {bskytree.parameters, {{"random_pivots", random}}},
+                            {.count_work = true, .stop = {}});
+      };
+      const SkylineSolution random = with(1);
+      EXPECT_EQ(random.rows, with(0).rows);
+      EXPECT_GT(random.work.dominance_tests, with(0).work.dominance_tests);
+      EXPECT_EQ(random.work.dominance_tests, with(1).work.dominance_tests) << "the same numbers in each run";
+    }
+  }
+}
+
 // A mask settles a cell as a whole without a test of two rows, on CPUs and GPUs alike.
 TEST(SkylineWork, CellsAreCountedApart) {
   const SkylineCase data = make_case(Distribution::independent, 8000, 8);

@@ -132,8 +132,9 @@ class Rounds {
   const Answers& answers() const { return answers_; }
 
  private:
-  /// Returns true if an algorithm was timed and has used up its time.
-  bool spent(const Contender<Algorithm>& it) const { return !it.samples.empty() && it.seconds >= cell_.budget_s; }
+  /// Returns the seconds after which no algorithm that was timed runs again.
+  double enough_s() const { return cell_.enough_s > 0 ? std::min(cell_.enough_s, cell_.budget_s) : cell_.budget_s; }
+  bool spent(const Contender<Algorithm>& it) const { return !it.samples.empty() && it.seconds >= enough_s(); }
 
   void run_floor(bool timed) {
     if constexpr (std::is_same_v<Algorithm, kernels::TopKAlgorithm>) {
@@ -170,8 +171,8 @@ class Rounds {
       auto solution = solve(it, context, round, timed);
       const double ms = milliseconds_since(start);
       const double its_ms = runs_on_gpu(it) ? solution.times.run_ms : ms;
-      if (timed) it.samples.push_back(its_ms);
       it.seconds += its_ms / 1e3;
+      if (timed || (first && it.seconds >= enough_s())) it.samples.push_back(its_ms);
       it.overran = first && it.seconds > cell_.budget_s;
       if (!timed || !is_unordered_) take_answer(it, solution.rows);
     } catch (const kernels::Cancelled&) {

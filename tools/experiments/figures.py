@@ -71,7 +71,7 @@ class Sweep:
     x: str
     x_axis: str
     y: str
-    effort: dict  # keys of the benchmark's cells that say how often to run: repeats, seeds, budget_s
+    effort: dict  # keys of the benchmark's cells that say how often to run: repeats, seeds, budget_s, enough_s
     cells: dict  # scale to {key: list of values}; `parameters` is a map of such lists
 
     def varies_parameters(self):
@@ -196,7 +196,7 @@ def read_cells(reader, key, base):
 def read_effort(reader, base):
     """Returns `base` with what a map says of how often an algorithm runs at the scale `paper`."""
     given = {"repeats": reader.take("repeats", int, None), "seeds": reader.choice("seeds", ("one", "each_run"), None),
-             "budget_s": reader.take("budget_s", (int, float), None)}
+             "budget_s": reader.take("budget_s", (int, float), None), "enough_s": reader.take("enough_s", (int, float), None)}
     return {**base, **{key: value for key, value in given.items() if value is not None}}
 
 

@@ -352,7 +352,8 @@ def value_of(measure, row):
     if measure == "dominance_tests_per_row":
         return number("dominance_tests") / n
     if measure == "work_per_row":
-        return (3 * number("mask_tests") + (6 * d + 4) * number("dominance_tests")) / n
+        masks = number("mask_tests") + number("cell_tests")
+        return (3 * masks + (6 * d + 4) * number("dominance_tests")) / n
     if measure == "load_transactions":
         return number("bytes_read") / TRANSACTION
     if measure == "memory":

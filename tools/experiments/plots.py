@@ -113,6 +113,8 @@ def scale_axis(panel, name, kind, values):
         (panel.set_xscale if name == "x" else panel.set_yscale)("log", base=int(kind.removeprefix("log")))
     if kind == "log10":
         name_decades(axis)
+    if values and kind == "linear" and all(value == int(value) for value in values):
+        axis.set_major_locator(ticker.MaxNLocator(integer=True))
     if values and (kind == "log2" or len(values) <= 8):
         shown = values if len(values) <= 8 else values[::2]
         if kind == "linear":

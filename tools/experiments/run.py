@@ -163,18 +163,22 @@ def take(folder, drawable, options, store):
 
 # What the figures need of a measurement, besides what it is of.
 KEPT = (*measure.KEY, "device", "median_ms", "min_ms", "max_ms", "runs", "floor_ms", "h2d_ms", "predicted_ms", "bytes_read",
-        "bytes_written", "dominance_tests", "mask_tests", "extra_bytes", "stages", "correct", "note")
+        "bytes_written", "dominance_tests", "mask_tests", "cell_tests", "extra_bytes", "stages", "correct", "note")
 
 
 def keep(folder, selected, options, store, settings):
-    """Writes PAPER.csv with the measurements of its figures, and run.json, to a folder."""
+    """Writes PAPER.csv with the measurements of its figures, and run.json, to a folder. Stages are kept that a figure shows."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = set()
+    staged = {task.cell.key(task.algorithm) for figure in selected
+              for task in measure.tasks_of(figure, options.scale, options.device, options.threads)
+              if task.sweep.y in figures.STAGE_MEASURES}
     for paper in dict.fromkeys(it.paper for it in selected):
         tasks = [task for figure in selected if figure.paper == paper
                  for task in measure.tasks_of(figure, options.scale, options.device, options.threads)]
         keys = dict.fromkeys(task.cell.key(task.algorithm) for task in tasks)
-        rows = [store.rows[key] for key in keys if key in store and key not in kept]
+        rows = [store.rows[key] if key in staged else {**store.rows[key], "stages": ""}
+                for key in keys if key in store and key not in kept]
         kept |= keys.keys()
         if rows:
             measure.write_csv(folder / f"{paper}.csv", KEPT, rows)

@@ -211,7 +211,7 @@ def arguments():
 
 
 def measure_all(options):
-    """Measures all panels into tweets.csv; returns its rows, and where methods gave different answers."""
+    """Measures panel after panel into tweets.csv; returns its rows, and where methods gave different answers."""
     options.out.mkdir(parents=True, exist_ok=True)
     table = table_of(options)
     rows, wrong = [], []
@@ -220,10 +220,10 @@ def measure_all(options):
         measured, different = measure(options.skyrank, table, panel, options.device, options.runs)
         rows += measured
         wrong += different
-    with open(options.out / "tweets.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+        with open(options.out / "tweets.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
     return rows, wrong
 
 

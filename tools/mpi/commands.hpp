@@ -29,6 +29,7 @@ struct TopKArguments {
   std::string algorithm = "cuda-dr-topk";
   bool exchange_delegates = false;
   GatherShape gather = GatherShape::flat;
+  bool overlap = false;
   std::filesystem::path out;  ///< CSV, to which lines are added; empty: none
 };
 

@@ -46,7 +46,7 @@ Times DistributedTopK::run() {
   times.total = milliseconds_of([&] {
     begin_to_receive();
     local_top_k(times);
-    barrier();
+    if (!plan_.overlap) barrier();
     times.communication = session_.size() > 1 ? milliseconds_of([&] { gather(); }) : 0;
     if (session_.rank() == 0) final_top_k();
   });

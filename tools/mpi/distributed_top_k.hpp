@@ -18,6 +18,7 @@ struct DistributedPlan {
   std::uint64_t sub_vector = std::uint64_t{1} << 30;  ///< most keys that a GPU holds
   bool exchange_delegates = false;                    ///< only of algorithms with the variant `part`
   GatherShape gather = GatherShape::flat;
+  bool overlap = false;  ///< ranks send their keys while others compute, instead of when all are done
 };
 
 /// Milliseconds of one run: of communication and loading the most of all ranks, of the whole those of rank 0.

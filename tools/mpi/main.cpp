@@ -95,6 +95,8 @@ void define_top_k(CLI::App& app, TopKArguments& arguments, Texts& texts) {
   command.add_flag("--exchange-delegates", arguments.exchange_delegates,
                    "Ranks tell each other their k-th delegates, to read fewer keys again");
   command.add_option("--gather", texts.gather, "flat: all ranks send to rank 0; tree: they merge on the way");
+  command.add_flag("--overlap", arguments.overlap,
+                   "Ranks send their keys while others compute; communication then has their waits for each other");
   command.add_option("--out", arguments.out, "CSV file to which rank 0 adds a line for each vector");
   command.footer("Example:\n  mpirun -n 2 skyrank_mpi topk --rows 2^30,2^31,2^32,2^33");
 }

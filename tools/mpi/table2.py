@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--algorithm", default="cuda-dr-topk", help="top-k algorithm of each rank")
     parser.add_argument("--exchange-delegates", action="store_true", help="ranks exchange their k-th delegates")
     parser.add_argument("--gather", default="flat", choices=("flat", "tree"))
+    parser.add_argument("--overlap", action="store_true", help="ranks send while others compute")
     parser.add_argument("--out", default="table2.csv", type=pathlib.Path, help="CSV of all cells (default: table2.csv)")
     parser.add_argument("--plot", type=pathlib.Path, help="picture of the total times to draw; needs matplotlib")
     parser.add_argument("--drawn", action="store_true", help="measure nothing: print and draw what --out has")
@@ -49,6 +50,8 @@ def run(options):
                    "--algorithm", options.algorithm, "--gather", options.gather, "--out", str(options.out)]
         if options.exchange_delegates:
             command.append("--exchange-delegates")
+        if options.overlap:
+            command.append("--overlap")
         status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
         # Cells with wrong answers are in the file, and told below.
         if status not in (0, 1) or not options.out.exists():

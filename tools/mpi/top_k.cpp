@@ -62,7 +62,7 @@ Times median_of(std::vector<Times> runs) {
 }
 
 constexpr const char* kHeader =
-    "ranks,rows,k,sub_vectors,algorithm,gather,exchange,repeats,communication_ms,reload_ms,total_ms,correct\n";
+    "ranks,rows,k,sub_vectors,algorithm,gather,exchange,overlap,repeats,communication_ms,reload_ms,total_ms,correct\n";
 
 /// Adds a line to a CSV file, with the names of the columns if it is new.
 void add_line(const std::filesystem::path& file, const std::string& line) {
@@ -78,7 +78,8 @@ void add_line(const std::filesystem::path& file, const std::string& line) {
 /// right.
 bool measure(const TopKArguments& arguments, const Session& session, const kernels::TopKAlgorithm& algorithm,
              std::uint64_t rows, tools::Console& console, tools::Signals& signals) {
-  const DistributedPlan plan{arguments.k, arguments.sub_vector, arguments.exchange_delegates, arguments.gather};
+  const DistributedPlan plan{arguments.k, arguments.sub_vector, arguments.exchange_delegates, arguments.gather,
+                             arguments.overlap};
   DistributedTopK run(plan, session, algorithm, {rows, arguments.distinct, arguments.seed}, signals.stop_token());
   run.run();  // memory, kernels and connections are there from now on
   std::string wrong = run.wrong();
@@ -95,11 +96,12 @@ bool measure(const TopKArguments& arguments, const Session& session, const kerne
                             wrong.empty() ? "yes" : "NO: " + wrong));
   console.flush();
   if (!arguments.out.empty()) {
-    add_line(arguments.out, fmt::format("{},{},{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{}\n", session.size(), rows,
-                                        arguments.k, run.sub_vectors_of_rank(), arguments.algorithm,
-                                        arguments.gather == GatherShape::flat ? "flat" : "tree",
-                                        arguments.exchange_delegates ? 1 : 0, arguments.repeats, times.communication,
-                                        times.reload, times.total, wrong.empty() ? "yes" : "no"));
+    add_line(arguments.out,
+             fmt::format("{},{},{},{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{}\n", session.size(), rows, arguments.k,
+                         run.sub_vectors_of_rank(), arguments.algorithm,
+                         arguments.gather == GatherShape::flat ? "flat" : "tree", arguments.exchange_delegates ? 1 : 0,
+                         arguments.overlap ? 1 : 0, arguments.repeats, times.communication, times.reload, times.total,
+                         wrong.empty() ? "yes" : "no"));
   }
   return wrong.empty();
 }

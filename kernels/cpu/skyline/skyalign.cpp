@@ -222,26 +222,30 @@ class Phases {
   void mark_above(const Level<Mask>& level, std::size_t begin) {
     parallel_for(rest_.size() - begin, kTestGrain, counters_, [&](std::size_t first, std::size_t last, Counters& own) {
       RowIndices open;  // cells of the level that may have a row dominating one of the current row's cell
+      std::uint64_t cell_tests = 0;
       for (std::size_t i = begin + first; i < begin + last; ++i) {
         context_.check();
         const Mask median = rest_.median[i];
         if (i == begin + first || median != rest_.median[i - 1]) list_open(level, median, open);
-        marked_[i] = dominated_in(level, open, i, own);
+        const std::size_t cell = find_dominating(level, open, i, own);
+        marked_[i] = cell < level.starts.size() - 1;
+        cell_tests += marked_[i] != 0 ? cell + 1 : cell;
       }
+      if constexpr (Counters::kEnabled) noted_cell_tests() += cell_tests;
     });
   }
 
   static void list_open(const Level<Mask>& level, Mask median, RowIndices& open) {
     open.clear();
-    const auto search =
-        find_mask(level.cells.data(), 0, level.starts.size() - 1, static_cast<Mask>(~median), [&](std::size_t cell) {
-          open.push_back(static_cast<std::uint32_t>(cell));
-          return false;
-        });
-    if constexpr (Counters::kEnabled) noted_cell_tests() += search.tests;
+    find_mask(level.cells.data(), 0, level.starts.size() - 1, static_cast<Mask>(~median), [&](std::size_t cell) {
+      open.push_back(static_cast<std::uint32_t>(cell));
+      return false;
+    });
   }
 
-  bool dominated_in(const Level<Mask>& level, const RowIndices& open, std::size_t i, Counters& counters) const {
+  /// Returns the first of the open cells that has a row dominating row i of the rest, or the number of cells.
+  std::size_t find_dominating(const Level<Mask>& level, const RowIndices& open, std::size_t i,
+                              Counters& counters) const {
     const auto below_quartile = static_cast<Mask>(~rest_.quartile[i]);
     const auto below_median = static_cast<Mask>(~rest_.median[i]);
     for (const std::uint32_t cell : open) {
@@ -251,9 +255,9 @@ class Phases {
           find_mask(level.quartile.data(), level.starts[cell], level.starts[cell + 1], forbidden,
                     [&](std::size_t j) HWY_ATTR { return dominates(level.rows[j], rest_.rows[i], counters); });
       counters.mask_tests(search.tests);
-      if (search.found) return true;
+      if (search.found) return cell;
     }
-    return false;
+    return level.starts.size() - 1;
   }
 
   const PaddedRows<Key>& keys_;

@@ -173,6 +173,7 @@ class Search {
       : phase_(phase), row_(row), alive_(there && !settled()), median_(alive_ ? phase.rows.median[row] : Mask{0}) {}
 
   __device__ Mask median() const { return median_; }
+  __device__ bool alive() const { return alive_; }
   __device__ bool any_alive() const { return __any_sync(~0u, static_cast<int>(alive_)) != 0; }
 
   /// Before the first call of `cell`.
@@ -210,9 +211,16 @@ class Search {
     }
   }
 
-  /// Counts this lane's test of a cell's mask with those of all rows of the warp.
-  __device__ void count_cell(bool tested) {
-    if constexpr (kCount) cell_tests_ += tested ? 1 : 0;
+  /// Counts the tests of this row's mask with those of cells, each lane's its own, whose population is lower; the
+  /// warp's rows share them. `filled`: the cells that have rows; `met`: how many of the lanes' cells the row came to.
+  /// All threads of the warp call it.
+  __device__ void count_cells(std::uint32_t filled, Mask mask, std::uint32_t met) {
+    const int own = __popcll(median_);
+    const int population = __popcll(mask);
+    for (; filled != 0; filled &= filled - 1) {
+      const auto lane = static_cast<unsigned>(__ffs(static_cast<int>(filled)) - 1);
+      if (__shfl_sync(~0u, population, static_cast<int>(lane)) < own && lane < met) ++cell_tests_;
+    }
   }
 
   /// Adds what was counted to the run's work. All threads of the warp call it.
@@ -272,20 +280,26 @@ __device__ void compare_task(const Phase<Key, Mask>& phase, RowRange rows, RowRa
   for (std::uint32_t group = last_at_most(phase.starts, first_cell, end_cell, slice.begin);
        group < end_cell && phase.starts[group] < slice.end; group += 32) {
     const std::uint32_t cell = min(group + lane, end_cell - 1);
-    const bool filled = max(phase.starts[cell], slice.begin) < min(phase.starts[cell + 1], slice.end);
-    const bool open =
-        group + lane < end_cell && filled && (phase.cells.masks[cell] & static_cast<Mask>(~together)) == 0;
-    search.count_cell(group + lane < end_cell && filled);
-    std::uint32_t open_cells = __ballot_sync(~0u, static_cast<int>(open));
-    if (open_cells == 0) continue;
-    if (!loaded) search.load();
-    loaded = true;
-    for (; open_cells != 0; open_cells &= open_cells - 1) {
-      const std::uint32_t next = group + static_cast<std::uint32_t>(__ffs(static_cast<int>(open_cells)) - 1);
-      search.cell(phase.cells.masks[next],
-                  {max(phase.starts[next], slice.begin), min(phase.starts[next + 1], slice.end)});
+    const Mask mask = phase.cells.masks[cell];
+    const bool filled =
+        group + lane < end_cell && max(phase.starts[cell], slice.begin) < min(phase.starts[cell + 1], slice.end);
+    const bool open = filled && (mask & static_cast<Mask>(~together)) == 0;
+    const std::uint32_t open_cells = __ballot_sync(~0u, static_cast<int>(open));
+    std::uint32_t met = search.alive() ? 32 : 0;
+    if (open_cells != 0) {
+      if (!loaded) search.load();
+      loaded = true;
+      if (!search.alive()) met = 0;
+      for (std::uint32_t left = open_cells; left != 0; left &= left - 1) {
+        const auto place = static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+        const std::uint32_t next = group + place;
+        search.cell(phase.cells.masks[next],
+                    {max(phase.starts[next], slice.begin), min(phase.starts[next + 1], slice.end)});
+        if (met == 32 && !search.alive()) met = place + 1;
+      }
     }
-    if (!search.any_alive()) break;
+    if constexpr (kCount) search.count_cells(__ballot_sync(~0u, static_cast<int>(filled)), mask, met);
+    if (open_cells != 0 && !search.any_alive()) break;
   }
   search.tell();
 }

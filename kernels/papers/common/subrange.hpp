@@ -45,11 +45,13 @@ struct Subranges {
   bool useful = false;
 };
 
-/// For the k best of n, with `beta` delegates a subrange. `exponent` 0: by Rule 4; otherwise the one wanted.
-inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int exponent = 0) {
+/// For the k best of n, with `beta` delegates a subrange. `exponent` 0: by Rule 4 with that constant; otherwise the one
+/// wanted.
+inline Subranges subranges_for(std::size_t n, std::size_t k, int beta, int exponent = 0,
+                               double constant = kSubrangeConstant) {
   const int least = std::max(kMinExponent, static_cast<int>(std::bit_width(static_cast<unsigned>(beta))));
   if (exponent == 0) {
-    const double best = best_exponent(static_cast<double>(n), static_cast<double>(k));
+    const double best = best_exponent(static_cast<double>(n), static_cast<double>(k), constant);
     exponent = std::min(static_cast<int>(best), kGreatestExponent);
   }
   exponent = std::max(exponent, least);

@@ -37,13 +37,17 @@ Cost cuda_randomized(const kernels::TopKShape& shape, const Statistics& statisti
   const double splitters = 8 * std::sqrt(n);
   const double buckets = 1 + 2 * deviations(probability) * std::sqrt(splitters * part * (1 - part));
   const double middle = splitters > 0 ? n / splitters * buckets : 0;
+  // An answer without order is written as it is found. The rate of "bytes" is fitted to answers that are put in order.
+  const bool orders = value_or(values, "ordered", 1) != 0;
   const double moved =
       (guesses + 1) * n * packed_bytes(shape) + (kSortPasses * (splitters + middle) + 2 * k) * element_bytes(shape);
-  return cuda_cost(shape, statistics,
-                   {.launches = kSortLaunches + guesses + 3,
-                    .bytes = moved + taking_bytes(shape),
-                    .elements = 2 * middle + k,
-                    .other = {{"waits", guesses, 15e-6}}});  // of the host for the outcome of a guess
+  CudaWork work{.launches = kSortLaunches + guesses + 3,
+                .bytes = orders ? moved + taking_bytes(shape) : 0,
+                .elements = 2 * middle + k,
+                .orders = orders,
+                .other = {{"waits", guesses, 15e-6}}};  // of the host for the outcome of a guess
+  if (!orders) work.other.push_back({"partition", moved, kCudaByte});
+  return cuda_cost(shape, statistics, work);
 }
 
 }  // namespace skyrank::planner::cost

@@ -111,6 +111,21 @@ TEST_F(DrTopK, SwitchesLeaveTheAnswerAsItIs) {
   }
 }
 
+// Rule 4: subranges of 2^((16 - 8 + constant) / 2) of the 2^16 rows.
+TEST_F(DrTopK, TheConstantOfRule4DecidesTheLength) {
+  constexpr std::size_t kRows = 65536;
+  const TopKCase data(kRows, make_columns(Distribution::independent, kRows, 1, k4, 3), {k4});
+  const TopKProblem problem = data.problem(256, TieRule::first);
+  const auto delegates = [&](const Settings& settings) {
+    noted_stages().clear();
+    EXPECT_EQ(run(problem, settings, true).rows, oracle::topk(problem));
+    return noted_stages().front().rows;
+  };
+  EXPECT_EQ(delegates({{"beta", 1}}), kRows / 64);
+  EXPECT_EQ(delegates({{"beta", 1}, {"constant", 3}}), kRows / 32);
+  EXPECT_EQ(delegates({{"beta", 1}, {"constant", 3}, {"alpha", 7}}), kRows / 128);
+}
+
 // Without the filter whole subranges are concatenated.
 TEST_F(DrTopK, TellsItsStagesAndTheSizesOfItsVectors) {
   constexpr std::size_t kRows = 65536;
@@ -134,6 +149,10 @@ TEST_F(DrTopK, TellsItsStagesAndTheSizesOfItsVectors) {
   }
   EXPECT_GE(candidates[0], kWanted * kLength);
   EXPECT_LE(candidates[1], 2 * kWanted);
+  // Without slack the first selection lets through as many delegates as are wanted.
+  const TopKSolution exact = run(problem, {{"alpha", 5}, {"beta", 1}, {"filter", 0}, {"slack", 0}}, true);
+  EXPECT_EQ(exact.work.candidates, kWanted * kLength);
+  EXPECT_EQ(exact.rows, oracle::topk(problem));
   noted_stages().clear();
   EXPECT_EQ(run(problem, {}).rows, oracle::topk(problem));
   EXPECT_TRUE(noted_stages().empty()) << "nothing is noted unless work is counted";

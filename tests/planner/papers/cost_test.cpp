@@ -49,6 +49,23 @@ TEST(GpuParameters, SurerPivotsWhereTheMiddleIsSmall) {
   EXPECT_GE(few, half);
 }
 
+// By the device's clock on an H200.
+TEST(CostModels, AnswersWithoutOrderAreNotPutInOrder) {
+  Statistics statistics;
+  statistics.memory = kernels::Memory::device;
+  const auto ms = [&](std::size_t n, std::size_t k, std::int64_t ordered) {
+    return 1e3 * seconds_on_device(cost::cuda_randomized(shape(n, k), statistics, {}, {{"ordered", ordered}}));
+  };
+  const auto within_half = [](double predicted, double measured) {
+    EXPECT_GE(predicted, measured / 1.5);
+    EXPECT_LE(predicted, measured * 1.5);
+  };
+  within_half(ms(1u << 26, 1u << 26, 0), 0.52);
+  within_half(ms(1u << 26, 1u << 24, 0), 0.48);
+  within_half(ms(1u << 28, 1u << 26, 0), 1.19);
+  EXPECT_GE(ms(1u << 26, 1u << 26, 1), 5 * ms(1u << 26, 1u << 26, 0));
+}
+
 // By the host's clock on an H200: 184 and 128 us.
 TEST(CostModels, ListsOfThreadsHardlyChangeWhereRowsAreInOrder) {
   const TopKShape shape{.n = 150'000, .k = 20, .widths = {KeyWidth::bytes4}};

@@ -43,7 +43,7 @@ TEST(Grid, ACellHasDefaults) {
 TEST(Grid, ReadsEveryKey) {
   const std::vector<Cell> cells = cells_of(
       "{op: top-k, distribution: zipf, n: 50, d: 2, k: 7, type: uint16, ties: last, seed: 9, threads: 3, algorithms: "
-      "sort, warmups: 0, repeats: 2, budget_s: 0.5}");
+      "sort, warmups: 0, repeats: 2, budget_s: 0.5, enough_s: 0.25}");
   Cell expected;
   expected.op = Op::topk;
   expected.distribution = "zipf";
@@ -58,6 +58,7 @@ TEST(Grid, ReadsEveryKey) {
   expected.warmups = 0;
   expected.repeats = 2;
   expected.budget_s = 0.5;
+  expected.enough_s = 0.25;
   EXPECT_THAT(cells, ElementsAre(expected));
 }
 

@@ -173,6 +173,17 @@ TEST(CellRunner, RepeatsNoLongerThanTheBudget) {
   EXPECT_EQ(CellRunner({}).run(cell).measured.front().runs, 3);
 }
 
+TEST(CellRunner, AFirstRunThatIsLongEnoughIsTheOnlyOne) {
+  Cell cell = skyline_cell();
+  cell.algorithms = {"sfs"};
+  cell.warmups = 1;
+  cell.repeats = 3;
+  cell.enough_s = 1e-9;
+  EXPECT_EQ(CellRunner({}).run(cell).measured.front().runs, 1);
+  cell.enough_s = 60;
+  EXPECT_EQ(CellRunner({}).run(cell).measured.front().runs, 3);
+}
+
 TEST(CellRunner, OnlyMeasuresWhatWasAskedFor) {
   Cell cell = topk_cell();
   cell.algorithms = {"sort"};

@@ -251,12 +251,16 @@ class Parameters(Folder):
         self.assertNotIn("parameters", plain[0])
 
     def test_sweeps_say_how_often_to_run_at_the_papers_scale(self):
-        text = "repeats: 100\nseeds: each_run\n" + textwrap.dedent(SMALL).replace("x: n", "x: n\n    budget_s: 0.5")
+        text = "repeats: 100\nseeds: each_run\n" + textwrap.dedent(SMALL).replace("x: n", "x: n\n    budget_s: 0.5\n    enough_s: 0.1")
         cell = yaml.safe_load(measure.grid_of(self.tasks(text), "paper"))["cells"][0]
-        self.assertEqual((cell["repeats"], cell["seeds"], cell["budget_s"]), (100, "each_run", 0.5))
+        self.assertEqual((cell["repeats"], cell["seeds"], cell["budget_s"], cell["enough_s"]), (100, "each_run", 0.5, 0.1))
         cell = yaml.safe_load(measure.grid_of(self.tasks(text), "quick"))["cells"][0]
         self.assertNotIn("seeds", cell)
         self.assertEqual(cell["repeats"], measure.EFFORTS["quick"][1])
+
+    def test_work_is_that_of_all_mask_tests_those_of_cells_too(self):
+        row = {"n": "10", "d": "2", "dominance_tests": "5", "mask_tests": "30", "cell_tests": "20"}
+        self.assertEqual(measure.value_of("work_per_row", row), (3 * (30 + 20) + (6 * 2 + 4) * 5) / 10)
 
     def test_the_greatest_values_can_be_the_best(self):
         task = self.tasks(SMALL.replace("distribution: uniform", "distribution: uniform, order: high"))[0]

@@ -23,7 +23,7 @@ std::vector<Case> cases() {
       for (const std::uint64_t distinct : {0, 7}) {
         // One sub-vector a rank; several, of which the last ones are cut short or empty; fewer keys than k.
         all.push_back({{40'000, distinct, 1}, {64, 1 << 20, exchange, shape}});
-        all.push_back({{40'001, distinct, 2}, {128, 3000, exchange, shape}});
+        all.push_back({{40'001, distinct, 2}, {128, 3000, exchange, shape, distinct != 0}});
         all.push_back({{5, distinct, 3}, {10, 2, exchange, shape}});
       }
     }
@@ -35,7 +35,7 @@ std::string told(const Case& one) {
   return "rows " + std::to_string(one.vector.rows) + ", distinct " + std::to_string(one.vector.distinct) + ", k " +
          std::to_string(one.plan.k) + ", sub-vectors of " + std::to_string(one.plan.sub_vector) +
          (one.plan.exchange_delegates ? ", exchanging" : "") +
-         (one.plan.gather == GatherShape::tree ? ", tree" : ", flat");
+         (one.plan.gather == GatherShape::tree ? ", tree" : ", flat") + (one.plan.overlap ? ", overlapping" : "");
 }
 
 int run(int argc, char** argv) {

@@ -28,9 +28,9 @@ constexpr std::int64_t kMaxRuns = 10'000;
 
 // NOLINTBEGIN(bugprone-throwing-static-initialization): a process that has no memory for them cannot begin
 const std::vector<std::string> kKeys = {
-    "op",         "distribution", "file",    "columns", "order", "n",       "d",
-    "k",          "type",         "ties",    "where",   "seed",  "threads", "residency",
-    "algorithms", "parameters",   "warmups", "repeats", "seeds", "budget_s"};
+    "op",         "distribution", "file",    "columns", "order", "n",        "d",
+    "k",          "type",         "ties",    "where",   "seed",  "threads",  "residency",
+    "algorithms", "parameters",   "warmups", "repeats", "seeds", "budget_s", "enough_s"};
 
 const query::Choices<Op> kOps = {{"skyline", Op::skyline}, {"top-k", Op::topk}};
 const query::Choices<kernels::TieRule> kTies = {{"first", kernels::TieRule::first},
@@ -109,6 +109,8 @@ class BlockReader {
     }
     if (const YamlNode* node = map_.find("budget_s"))
       base.budget_s = read_positive(*node, "'budget_s'", "a number of seconds");
+    if (const YamlNode* node = map_.find("enough_s"))
+      base.enough_s = read_positive(*node, "'enough_s'", "a number of seconds");
     const YamlNode* const file = map_.find("file");
     if (file != nullptr) read_file(*file, base);
     cells_ = {base};

@@ -44,6 +44,9 @@ struct Cell {
   /// Seconds for an algorithm: it is left out when its first run takes longer, and not repeated when its runs together
   /// do.
   double budget_s = 10;
+  /// Seconds of runs together from which on an algorithm is not repeated, though within the budget. A first run that is
+  /// as long counts as timed. 0: as the budget.
+  double enough_s = 0;
 
   bool operator==(const Cell&) const = default;
 };
@@ -70,8 +73,8 @@ struct Grid {
 ///   parameters    a map of names to values or lists of values, for algorithms that have all of these parameters
 /// In place of `distribution`, `d`, `type` and `seed` there may be `file`, relative to the grid's folder, `columns`, a
 /// name or a list of names. The others are `op` (skyline, top-k; required), `algorithms` (a name or a list), `warmups`,
-/// `repeats`, `seeds` (one by default, or each_run), `budget_s`. QueryError with file, line and column, and the
-/// nearest name, for everything else.
+/// `repeats`, `seeds` (one by default, or each_run), `budget_s`, `enough_s`. QueryError with file, line and column, and
+/// the nearest name, for everything else.
 Grid parse_grid(std::string_view yaml, const std::string& source);
 
 /// The same for a file. QueryError when it does not exist, ResourceError when it cannot be read.

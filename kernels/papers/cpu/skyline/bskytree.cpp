@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 //
 // A pivot is balanced when its keys, each scaled to the part's range in its dimension, are close to each other: it
 // takes the row of least difference between the greatest and the least, or a row of the part that dominates it.
+// With random pivots, as in object-based space partitioning, any row of the part takes the place of the balanced one.
 // The order of the tree is sequential. Threads share the work on the rows of one part.
 
 #undef HWY_TARGET_INCLUDE
@@ -66,8 +68,9 @@ class Tree {
   };
   using Part = std::span<Member>;
 
-  Tree(const PaddedRows<Key>& keys, Counters& counters, const Context& context)
+  Tree(const PaddedRows<Key>& keys, bool random_pivots, Counters& counters, const Context& context)
       : keys_(keys),
+        random_pivots_(random_pivots),
         all_(static_cast<Mask>(~std::uint64_t{0} >> (64 - keys.dims()))),
         counters_(counters),
         context_(context) {}
@@ -141,10 +144,10 @@ class Tree {
     open_.pop_back();
   }
 
-  /// A balanced row of the part that none of it dominates.
+  /// A row of the part that none of it dominates: a balanced one, or that a random one leads to.
   std::uint32_t find_pivot(Part part) {
-    const std::size_t balanced = find_balanced(part);
-    const std::uint32_t row = part[balanced].row;
+    const std::size_t first = random_pivots_ ? random_() % part.size() : find_balanced(part);
+    const std::uint32_t row = part[first].row;
     Vector<std::uint8_t> better(part.size());
     for_each(part, [&](std::size_t i, Counters& own) {
       own.dominance_tests(1);
@@ -153,7 +156,7 @@ class Tree {
     // What dominates one of the better rows is a better row as well.
     std::uint32_t pivot = row;
     for (std::size_t i = 0; i < part.size(); ++i) {
-      if (better[i] == 0 || i == balanced) continue;
+      if (better[i] == 0 || i == first) continue;
       counters_.dominance_tests(1);
       if (dominates_distinct_padded(keys_[part[i].row], keys_[pivot], keys_.stride())) pivot = part[i].row;
     }
@@ -258,7 +261,9 @@ class Tree {
   }
 
   const PaddedRows<Key>& keys_;
-  const Mask all_;  ///< the mask of a row that a pivot dominates or equals
+  const bool random_pivots_;
+  std::mt19937_64 random_;  ///< the same numbers in each run
+  const Mask all_;          ///< the mask of a row that a pivot dominates or equals
   Counters& counters_;
   const Context& context_;
   Vector<Node> nodes_;
@@ -268,7 +273,7 @@ class Tree {
 };
 
 template <class Key, class Counters>
-SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Context& context) {
+SkylineSolution solve(const SkylineProblem& problem, bool random_pivots, Counters counters, const Context& context) {
   PaddedRows<Key> keys(problem.n, problem.keys.size());
   parallel_for(problem.n, kCopyGrain, [&](std::size_t begin, std::size_t end) {
     context.check();
@@ -276,8 +281,9 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   });
   counters.bytes_read(problem.n * problem.keys.size() * sizeof(Key));
   counters.bytes_written(problem.n * keys.stride() * sizeof(Key));
-  const RowIndices skyline = keys.dims() <= 32 ? Tree<Key, std::uint32_t, Counters>(keys, counters, context)(problem.n)
-                                               : Tree<Key, std::uint64_t, Counters>(keys, counters, context)(problem.n);
+  const RowIndices skyline =
+      keys.dims() <= 32 ? Tree<Key, std::uint32_t, Counters>(keys, random_pivots, counters, context)(problem.n)
+                        : Tree<Key, std::uint64_t, Counters>(keys, random_pivots, counters, context)(problem.n);
   SkylineSolution solution;
   solution.rows.assign(skyline.begin(), skyline.end());
   parallel_sort(solution.rows.begin(), solution.rows.end(), std::less<>{}, context);
@@ -285,9 +291,10 @@ SkylineSolution solve(const SkylineProblem& problem, Counters counters, const Co
   return solution;
 }
 
-SkylineSolution solve_on_target(const SkylineProblem& problem, const Context& context) {
-  return with_key_and_counters(
-      problem, context, [&](auto key, auto counters) { return solve<decltype(key)>(problem, counters, context); });
+SkylineSolution solve_on_target(const SkylineProblem& problem, bool random_pivots, const Context& context) {
+  return with_key_and_counters(problem, context, [&](auto key, auto counters) {
+    return solve<decltype(key)>(problem, random_pivots, counters, context);
+  });
 }
 
 }  // namespace
@@ -301,9 +308,16 @@ namespace {
 
 HWY_EXPORT(solve_on_target);
 
-SkylineSolution run(const SkylineProblem& problem, const ParameterValues&, const Context& context) {
+constexpr Parameter kParameters[] = {
+    {"random_pivots",
+     "1: the pivot is a random row, or one that dominates it (object-based space partitioning, Zhang et al., SIGMOD "
+     "2009)",
+     0, 1, 0},
+};
+
+SkylineSolution run(const SkylineProblem& problem, const ParameterValues& parameters, const Context& context) {
   if (problem.n == 0) return {};
-  return HWY_DYNAMIC_DISPATCH(solve_on_target)(problem, context);
+  return HWY_DYNAMIC_DISPATCH(solve_on_target)(problem, parameters["random_pivots"] != 0, context);
 }
 
 }  // namespace
@@ -315,7 +329,7 @@ extern const SkylineAlgorithm bskytree{
         "Lee, Hwang: Scalable Skyline Computation Using a Balanced Pivot Selection Technique, Information Systems "
         "39, 2014 (BSkyTree-P)",
     .device = Device::cpu,
-    .parameters = {},
+    .parameters = kParameters,
     .supports = supports_flat_pareto,
     .run = run,
 };

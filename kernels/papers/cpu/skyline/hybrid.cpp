@@ -125,20 +125,22 @@ class Blocks {
   /// Phase 1.
   void mark_by_skyline(std::size_t first, std::size_t last, Counters& counters) {
     RowIndices open;  // cells that may have a row dominating one of the current row's cell
+    std::uint64_t cell_tests = 0;
     for (std::size_t i = first; i < last; ++i) {
       context_.check();
       if (i == first || medians_[i] != medians_[i - 1]) {
         open.clear();
-        const auto search =
-            find_mask(cells_.data(), 0, starts_.size(), static_cast<Mask>(~medians_[i]), [&](std::size_t cell) {
-              open.push_back(static_cast<std::uint32_t>(cell));
-              return false;
-            });
-        if constexpr (Counters::kEnabled) noted_cell_tests() += search.tests;
+        find_mask(cells_.data(), 0, starts_.size(), static_cast<Mask>(~medians_[i]), [&](std::size_t cell) {
+          open.push_back(static_cast<std::uint32_t>(cell));
+          return false;
+        });
       }
-      marked_[i] =
-          std::ranges::any_of(open, [&](std::uint32_t cell) { return dominated_in_cell(cell, block_[i], counters); });
+      const auto found =
+          std::ranges::find_if(open, [&](std::uint32_t cell) { return dominated_in_cell(cell, block_[i], counters); });
+      marked_[i] = found != open.end();
+      cell_tests += found != open.end() ? *found + 1 : starts_.size();
     }
+    if constexpr (Counters::kEnabled) noted_cell_tests() += cell_tests;
   }
 
   bool dominated_in_cell(std::size_t cell, std::uint32_t row, Counters& counters) const {

@@ -21,7 +21,7 @@
 // whole, and `construction` has all delegates found by warps and shuffles.
 //
 // The first selection ends as soon as its bound lets through few more than k delegates, as the paper's skips its last
-// digit. Elements are distinct, so equal keys make no difference to any of this.
+// digit; `slack` says how many. Elements are distinct, so equal keys make no difference to any of this.
 //
 // Each of several parts of one problem (section 5.4) may take the least bound of all. The vector that it concatenates,
 // and its answer, are then shorter.
@@ -34,9 +34,6 @@ using namespace delegate;
 thread_local const BoundExchange* exchange_of_thread = nullptr;
 
 constexpr unsigned kThreads = kDelegateThreads;
-
-/// How many more than k delegates the bound may let through.
-constexpr std::size_t slack_of(std::size_t k) { return k / 16; }
 
 /// The sizes that the device finds on the way.
 struct Sizes {
@@ -201,6 +198,7 @@ class DelegateSelection {
       : run_(run),
         marks_(run),
         filter_(run.parameters["filter"] != 0),
+        slack_(static_cast<std::size_t>(run.parameters["slack"])),
         by_warps_(subranges.exponent >= kWarpExponent || run.parameters["construction"] != 0),
         elements_(elements),
         n_(n),
@@ -254,6 +252,8 @@ class DelegateSelection {
   }
 
   std::size_t length() const { return std::size_t{1} << subranges_.exponent; }
+  /// How many more than k delegates the bound may let through.
+  std::size_t slack_of(std::size_t k) const { return slack_ > 0 ? k / slack_ : 0; }
   /// Delegates within the bound.
   std::size_t most_taken() const { return k_ + slack_of(k_); }
   /// Subranges that together have k rows, even if one is the last.
@@ -355,6 +355,7 @@ class DelegateSelection {
   Run& run_;
   StageMarks marks_;
   bool filter_;
+  std::size_t slack_;
   bool by_warps_;
   E elements_;
   std::size_t n_;
@@ -386,7 +387,8 @@ struct DrTopK {
   static bool select(Run& run, const E& elements, std::size_t n, std::size_t k, typename E::Element* chosen) {
     const auto beta = static_cast<int>(run.parameters["beta"]);
     const auto assist = static_cast<AssistKind>(run.parameters["assist"]);
-    const Subranges subranges = subranges_for(n, k, beta, static_cast<int>(run.parameters["alpha"]));
+    const Subranges subranges = subranges_for(n, k, beta, static_cast<int>(run.parameters["alpha"]),
+                                              static_cast<double>(run.parameters["constant"]));
     const auto select_with = [&]<int kBeta>(std::integral_constant<int, kBeta>) {
       DelegateSelection<E, kBeta>(run, elements, n, k, subranges, assist).select(chosen);
     };
@@ -411,6 +413,16 @@ constexpr Parameter kParameters[] = {
      .min = 0,
      .max = 16,
      .default_value = 0},
+    {.name = "constant",
+     .description = "the constant of rule 4, which the paper tuned to 3",
+     .min = 0,
+     .max = 12,
+     .default_value = static_cast<std::int64_t>(kSubrangeConstant)},
+    {.name = "slack",
+     .description = "the first selection may end with k / slack delegates more than k; 0: with none",
+     .min = 0,
+     .max = 1024,
+     .default_value = 16},
     {.name = "beta", .description = "delegates of a subrange", .min = 1, .max = 4, .default_value = 2},
     {.name = "assist",
      .description = "the selection that assists: 0 radix, 1 bucket, 2 bitonic",

@@ -128,14 +128,14 @@ struct OnePolicy {
   static constexpr std::size_t kBlocksOfProcessor = 4;
   /// Words of 16 bytes of a part, at least: four loads of each thread.
   static constexpr std::size_t kMinWords = 1024;
-  static constexpr std::size_t kMaxColumns = std::size_t{1} << 30;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  ///< of a row; longer ones take 4 % less by many parts
 
-  /// Returns the parts of each row; 1 where rows are too many or too short.
+  /// Returns the parts of each row; 1 where rows are too many, too short or too long.
   static constexpr std::size_t parts_of(std::size_t rows, std::size_t columns, std::size_t width,
                                         std::size_t multiprocessors) {
+    if (columns * width > kMaxBytes) return 1;
     const std::size_t for_device = kBlocksOfProcessor * multiprocessors / rows;
-    const std::size_t parts = std::min(for_device, columns * width / 16 / kMinWords);
-    return parts < 2 ? 1 : std::max(parts, (columns + kMaxColumns - 1) / kMaxColumns);
+    return std::max<std::size_t>(std::min(for_device, columns * width / 16 / kMinWords), 1);
   }
 };
 

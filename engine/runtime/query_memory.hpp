@@ -11,6 +11,7 @@
 // answer outlive the query: when it ends they belong to the caller, and no longer count.
 namespace skyrank::exec {
 
+using kernels::RawVector;
 using kernels::Vector;
 
 /// Counts the columns of the query that the thread answers, until it ends.

@@ -1,5 +1,9 @@
 #include "kernels/common/memory.hpp"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace skyrank::kernels {
 namespace {
 
@@ -32,6 +36,20 @@ void Charge::add(std::size_t bytes) {
   if (account_ == nullptr) return;
   account_->take(bytes);
   bytes_ += bytes;
+}
+
+void prefer_large_pages(void* memory, std::size_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr std::size_t kPage = std::size_t{2} << 20;
+  if (bytes < kPage) return;
+  void* begin = memory;
+  std::size_t left = bytes;
+  if (std::align(kPage, kPage, begin, left) == nullptr) return;
+  (void)madvise(begin, left / kPage * kPage, MADV_HUGEPAGE);
+#else
+  (void)memory;
+  (void)bytes;
+#endif
 }
 
 }  // namespace skyrank::kernels

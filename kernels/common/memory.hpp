@@ -86,13 +86,19 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
-/// The source of a counting allocator's memory: the system, with values made as usual.
+/// Asks the system for large pages where memory, which has not been touched yet, is large: pages are fresh from the
+/// system, and in small ones that costs more than to fill them. It need not comply.
+void prefer_large_pages(void* memory, std::size_t bytes) noexcept;
+
+/// The source of a counting allocator's memory: the system, in large pages, with values made as usual.
 struct SystemMemory {
   static constexpr bool kLeavesValues = false;
 
   template <class T>
   static T* allocate(std::size_t n) {
-    return std::allocator<T>().allocate(n);
+    T* const values = std::allocator<T>().allocate(n);
+    prefer_large_pages(values, n * sizeof(T));
+    return values;
   }
   template <class T>
   static void deallocate(T* data, std::size_t n) noexcept {
@@ -171,7 +177,9 @@ class Array {
  public:
   Array() = default;
   explicit Array(std::size_t n)
-      : charge_(n * sizeof(T)), data_(static_cast<T*>(::operator new(n * sizeof(T), kAlignment))) {}
+      : charge_(n * sizeof(T)), data_(static_cast<T*>(::operator new(n * sizeof(T), kAlignment))) {
+    prefer_large_pages(data_.get(), n * sizeof(T));
+  }
 
   T* get() { return data_.get(); }
   const T* get() const { return data_.get(); }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels/common/memory.hpp"
-#include "kernels/cpu/large_pages.hpp"
 
 namespace skyrank::kernels {
 

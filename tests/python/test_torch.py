@@ -160,16 +160,15 @@ class OnCpu:
     def __getattr__(self, name):
         return getattr(self.core, name)
 
-    def select_k_workspace(self, name, rows, columns, row_stride, column_stride, k, *words):
+    def select_k_on_device(self, name, place, k, output, *rest):
+        *words, stream, allocate = rest
+        first, rows, columns, row_stride, column_stride = place
+        workspace, address = allocate(256)
+        assert workspace.data_ptr() == address != 0 and workspace.nbytes == 256 and stream == 7
         self.asked.append((rows, columns, k))
-        return 256
-
-    def select_k_on_device(self, first, name, rows, columns, row_stride, column_stride, k, values, positions, *rest):
-        *words, workspace, size, stream = rest
-        assert workspace != 0 and size == 256 and stream == 7
         width = 2 if name == "bfloat16" else 4
         strides = (row_stride // width, column_stride // width)
-        self.core.select_k_at(first, name, (rows, columns), strides, 1, k, values, positions, *words)
+        self.core.select_k_at(first, name, (rows, columns), strides, 1, k, *output, *words)
 
 
 def test_tensors_on_a_gpu_are_passed_on_as_matrices(torch, monkeypatch):
@@ -179,8 +178,18 @@ def test_tensors_on_a_gpu_are_passed_on_as_matrices(torch, monkeypatch):
 
     core = OnCpu(skyrank._core)
     monkeypatch.setattr(skyrank._arrays.select, "_core", core)
-    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda: types.SimpleNamespace(cuda_stream=7))
+    monkeypatch.setattr(skyrank._arrays.select, "_gpus", {})
+    # The tensors have the index -1, so the first function makes that of another GPU current.
+    entered = []
+    monkeypatch.setattr(torch.cuda, "device", lambda index: entered.append(index) or contextlib.nullcontext())
+    for current in (-1, 0):
+        monkeypatch.setattr(skyrank._arrays.select, "_words", [lambda current=current: current, lambda index: 7])
+        check_tensors_on_a_gpu(torch, Tensor, core)
+        assert set(entered) == ({-1} if current == 0 else set())
+
+
+def check_tensors_on_a_gpu(torch, Tensor, core):
+    core.asked.clear()
     for shape in ((7,), (5, 6), (3, 4, 5)):
         for dtype in (torch.float32, torch.bfloat16):
             rows = torch.randperm(math.prod(shape)).to(dtype).view(shape)

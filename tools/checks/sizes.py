@@ -35,7 +35,7 @@ ALLOCATION = re.compile(
     r"(?:\.|->)(?:resize|reserve|assign)\s*(?=\()"
     r"|\bmake_unique(?:_for_overwrite)?<[^;()]*\[\]>\s*(?=\()"
     r"|\b(?:malloc|calloc|realloc|AllocateBuffer|AllocateResizableBuffer)\s*(?=\()"
-    r"|\b(?:std::vector|Vector|LargeVector|Bytes)(?:<[^;(){}]*>)?\s+\w+\s*(?=\()"
+    r"|\b(?:std::vector|Vector|RawVector|Bytes)(?:<[^;(){}]*>)?\s+\w+\s*(?=\()"
 )
 STATED_COUNT = re.compile(rf"\b(?:{'|'.join(STATED)})\b(?:\(\))?|(?:\barray|\bentries|\bbatch)\b(?:\.|->)length\b")
 PRODUCT = re.compile(r"[\w)\]>]\s*\*\s*[\w(]")

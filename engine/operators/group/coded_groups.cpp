@@ -183,9 +183,9 @@ struct CodeCounts {
 };
 
 /// Returns the group of each row.
-LargeVector<std::uint32_t> groups_of_rows(const UnitCodes& unit, std::span<const std::uint32_t> group_of) {
+RawVector<std::uint32_t> groups_of_rows(const UnitCodes& unit, std::span<const std::uint32_t> group_of) {
   const auto* const codes = static_cast<const std::uint32_t*>(unit.codes.data().values);
-  LargeVector<std::uint32_t> groups(static_cast<std::size_t>(unit.codes.size()));
+  RawVector<std::uint32_t> groups(static_cast<std::size_t>(unit.codes.size()));
   if (!unit.codes.may_have_nulls()) {
     for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = group_of[codes[i]];
     return groups;
@@ -242,7 +242,7 @@ std::int64_t CodedGroups::sink(const UnitCodes& codes, const Table& unit, RowId 
   for (std::size_t i = 0; i < entries.size(); ++i) {
     group_of[entries[i] < 0 ? null : static_cast<std::size_t>(entries[i])] = groups[i];
   }
-  const LargeVector<std::uint32_t> of_rows = groups_of_rows(codes, group_of);
+  const RawVector<std::uint32_t> of_rows = groups_of_rows(codes, group_of);
   for (const auto& states : aggregates_) {
     if (states == nullptr) continue;
     states->resize(size());

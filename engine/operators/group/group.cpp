@@ -243,7 +243,6 @@ Grouped group(const query::BoundGroup& group, const Table& table, const Rows& ro
   const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
   Vector<RowId> first_rows;
   first_rows.reserve(groups.first.size());
-  prefer_large_pages(first_rows.data(), groups.first.size() * sizeof(RowId));
   for (const std::int64_t position : groups.first) first_rows.push_back(rows[position]);
   std::map<std::string, std::shared_ptr<void>> totals;
   const Input input{table, rows, slots, groups, members, first_rows, totals};

@@ -8,7 +8,7 @@
 
 #include "engine/keys/key_memory.hpp"
 #include "engine/operators/group/slots/slot_states.hpp"
-#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -119,7 +119,7 @@ class BestOfSlots {
   std::int64_t room_ = 0;
   Vector<Rank> bounds_;  // a row beyond it is not among the best, once it is known
   Vector<Slot> slots_;
-  LargeVector<Rank> ranks_;
+  RawVector<Rank> ranks_;
 };
 
 /// Writes the positions of best ranks from the offset on; equal keys by ascending position.

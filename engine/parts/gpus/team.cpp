@@ -18,7 +18,6 @@
 #include "engine/operators/rank/rank_stage.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
 #include "engine/plan/tree.hpp"
-#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
@@ -104,10 +103,7 @@ class Team {
     compared_ = std::accumulate(found.left.begin(), found.left.end(), std::size_t{0});
     std::vector<std::size_t> begins{0};
     for (const std::size_t count : found.counts) begins.push_back(begins.back() + count);
-    Vector<RowId> rows;
-    rows.reserve(begins.back());
-    prefer_large_pages(rows.data(), begins.back() * sizeof(RowId));
-    rows.resize(begins.back());
+    Vector<RowId> rows(begins.back());
     on_all([&](std::size_t i) {
       kernels::cuda::read_array(rows.data() + begins[i], found.rows[i].data(), found.rows[i].bytes());
     });

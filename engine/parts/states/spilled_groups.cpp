@@ -20,7 +20,7 @@
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
-#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/temporary_file.hpp"
 
@@ -88,8 +88,8 @@ std::uint32_t partition_of(std::uint64_t hash, std::size_t count) {
   return static_cast<std::uint32_t>((mixed * count) >> 32);
 }
 
-LargeVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size_t count) {
-  LargeVector<std::uint32_t> partitions(static_cast<std::size_t>(keys.rows()));
+RawVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size_t count) {
+  RawVector<std::uint32_t> partitions(static_cast<std::size_t>(keys.rows()));
   std::array<std::uint64_t, kBlockRows> hashes{};
   for (std::int64_t begin = 0; begin < keys.rows(); begin += kBlockRows) {
     const std::int64_t size = std::min(kBlockRows, keys.rows() - begin);
@@ -101,14 +101,14 @@ LargeVector<std::uint32_t> partitions_of(const GroupKeys& keys, std::size_t coun
 
 /// Rows by partition, ascending within each.
 struct ByPartition {
-  LargeVector<RowId> rows;
+  RawVector<RowId> rows;
   std::vector<std::int64_t> begins;  ///< per partition, and the end of the last one
 };
 
 /// Orders the positions of rows.
 ByPartition order_by_partition(const Table& table, std::span<const int> keys, std::size_t count, const Rows& rows) {
   const auto partitions = partitions_of(GroupKeys::across_tables(table, keys, rows), count);
-  ByPartition order{LargeVector<RowId>(partitions.size()), std::vector<std::int64_t>(count + 1)};
+  ByPartition order{RawVector<RowId>(partitions.size()), std::vector<std::int64_t>(count + 1)};
   for (const std::uint32_t partition : partitions) ++order.begins[partition + 1];
   for (std::size_t p = 0; p < count; ++p) order.begins[p + 1] += order.begins[p];
   std::vector<std::int64_t> next = order.begins;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/column_traits.hpp"
-#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
@@ -33,8 +32,8 @@ std::int64_t first_character(const ColumnData& data) {
 }
 
 /// Returns where the strings of a column begin, from its first character on, and where the last one ends.
-LargeVector<std::int64_t> offsets_of(const ColumnData& data) {
-  LargeVector<std::int64_t> offsets(static_cast<std::size_t>(data.length) + 1);
+RawVector<std::int64_t> offsets_of(const ColumnData& data) {
+  RawVector<std::int64_t> offsets(static_cast<std::size_t>(data.length) + 1);
   const std::int64_t first = first_character(data);
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     offsets[i] = (data.layout == Layout::large_utf8 ? data.offsets64[i] : data.offsets32[i]) - first;
@@ -42,8 +41,8 @@ LargeVector<std::int64_t> offsets_of(const ColumnData& data) {
   return offsets;
 }
 
-LargeVector<std::uint8_t> validity_bytes(const ColumnData& data) {
-  LargeVector<std::uint8_t> valid(static_cast<std::size_t>(data.length));
+RawVector<std::uint8_t> validity_bytes(const ColumnData& data) {
+  RawVector<std::uint8_t> valid(static_cast<std::size_t>(data.length));
   for (std::int64_t i = 0; i < data.length; ++i) valid[static_cast<std::size_t>(i)] = data.validity(i) ? 1 : 0;
   return valid;
 }

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any, NoReturn, overload
 
 class Expression:
@@ -168,35 +169,17 @@ def select_k_at(
     sorted: bool,
     nan_first: bool,
 ) -> None: ...
-def select_k_workspace(
-    type: str,
-    rows: int,
-    columns: int,
-    row_stride: int,
-    column_stride: int,
-    k: int,
-    wide: bool,
-    largest: bool,
-    sorted: bool,
-    nan_first: bool,
-) -> int: ...
 def select_k_on_device(
-    address: int,
     type: str,
-    rows: int,
-    columns: int,
-    row_stride: int,
-    column_stride: int,
+    place: tuple[int, ...],
     k: int,
-    values: int,
-    positions: int,
+    output: tuple[int, int],
     wide: bool,
     largest: bool,
     sorted: bool,
     nan_first: bool,
-    workspace: int,
-    workspace_bytes: int,
     stream: int,
+    allocate: Callable[[int], tuple[Any, int]],
 ) -> None: ...
 def bfloat16_tensor(words: object) -> object: ...
 

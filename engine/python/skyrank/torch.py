@@ -17,6 +17,9 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ResourceError(f"skyrank.torch needs torch 2.4 or later, not {_torch.__version__}")
 
 _TYPES = frozenset(getattr(_torch, name) for name in _select.TYPES if hasattr(_torch, name))
+# Looked up once, as a small selection takes a GPU no longer than the host takes to ask for it.
+_strided = _torch.strided
+_answer_type = _torch.return_types.topk
 
 
 def topk(
@@ -43,22 +46,22 @@ def topk(
     if not _is_ours(input) or not isinstance(k, (int, _torch.SymInt)) or not isinstance(dim, int):
         return _torch.topk(input, k, dim, largest, sorted, out=out)
     select = _run if _runs_at_once(input) else _torch.ops.skyrank.topk
-    values, indices = select(input, k, dim, largest, sorted)
+    answer = select(input, k, dim, largest, sorted)
     if out is not None:
         if _torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (input, *out)):
             return _torch.topk(input, k, dim, largest, sorted, out=out)  # which says that this cannot be
-        for target, result in zip(out, (values, indices)):
+        for target, result in zip(out, answer):
             target.resize_(result.shape).copy_(result)
-        values, indices = out
-    return _torch.return_types.topk((values, indices))
+        answer = out
+    return _answer_type(answer)
 
 
 def _is_ours(input: Any) -> bool:
     return (
         isinstance(input, _torch.Tensor)
-        and input.layout == _torch.strided
-        and input.device.type in ("cpu", "cuda", "meta")
         and input.dtype in _TYPES
+        and (input.is_cuda or input.is_cpu or input.is_meta)
+        and input.layout is _strided
     )
 
 
@@ -71,7 +74,8 @@ def _dimension(input: Any, k: Any, dim: int) -> int:
         )
     dim %= dimensions
     size = input.shape[dim] if input.dim() > 0 else 1
-    _torch._check(k >= 0 and k <= size, lambda: "selected index k out of range")
+    if type(k) is not int or type(size) is not int or not 0 <= k <= size:  # else it takes long for nothing
+        _torch._check(k >= 0 and k <= size, lambda: "selected index k out of range")
     return dim
 
 
@@ -87,7 +91,7 @@ def _run(input: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Any
     dim = _dimension(input, k, dim)
     if input.dim() == 0:
         return input.clone(), _torch.zeros((), dtype=_torch.int64, device=input.device)
-    asked = _select.Asked(k, dim, largest, sorted, nan_first=largest, wide=True)
+    asked = _select.Asked(k, dim, largest, sorted, largest, True)
     values, indices = _select.select_tensor(_torch, input, asked)
     if dim == input.dim() - 1:
         return values, indices
@@ -138,7 +142,7 @@ def _runs_at_once(input: Any) -> bool:
 
     That takes several times as long as a small selection. Its words are not public, so a torch without them dispatches.
     """
-    if type(input) is not _torch.Tensor or _torch.compiler.is_compiling() or input.device.type == "meta":
+    if type(input) is not _torch.Tensor or _torch.compiler.is_compiling() or input.is_meta:
         return False
     if input.requires_grad and _torch.is_grad_enabled():
         return False

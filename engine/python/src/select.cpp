@@ -1,15 +1,16 @@
 #include <skyrank/select.hpp>
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -206,34 +207,34 @@ void select_k_at(std::uintptr_t address, const std::string& type, const Sizes& s
                     options_of(largest, sorted, nan_first));
 }
 
-MatrixView device_matrix(std::uintptr_t address, const std::string& type, std::array<std::int64_t, 4> layout) {
+/// The address of a matrix, its rows and columns, and the strides of both in bytes.
+using DeviceMatrix = std::tuple<std::uintptr_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+/// Puts a selection on a stream of the current GPU. `output` has the addresses of values and positions. `allocate`
+/// returns memory of so many bytes and its address; it is not called for none.
+void select_k_on_device(const std::string& type, const DeviceMatrix& place, std::int64_t k,
+                        std::pair<std::uintptr_t, std::uintptr_t> output, bool wide, bool largest, bool sorted,
+                        bool nan_first, std::uintptr_t stream, const nb::callable& allocate) {
   MatrixView matrix;
-  matrix.values = pointer_of(address);
   matrix.type = element_named(type);
-  matrix.rows = layout[0];
-  matrix.columns = layout[1];
-  matrix.row_stride = layout[2];
-  matrix.column_stride = layout[3];
-  return matrix;
-}
-
-std::size_t select_k_workspace(const std::string& type, std::int64_t rows, std::int64_t columns,
-                               std::int64_t row_stride, std::int64_t column_stride, std::int64_t k, bool wide,
-                               bool largest, bool sorted, bool nan_first) {
-  const MatrixView matrix = device_matrix(0, type, {rows, columns, row_stride, column_stride});
-  const nb::gil_scoped_release no_gil;  // the first call to a GPU takes long
-  return select_k_workspace_bytes(matrix, k, positions_of(wide), options_of(largest, sorted, nan_first));
-}
-
-void select_k_on_device(std::uintptr_t address, const std::string& type, std::int64_t rows, std::int64_t columns,
-                        std::int64_t row_stride, std::int64_t column_stride, std::int64_t k, std::uintptr_t values,
-                        std::uintptr_t positions, bool wide, bool largest, bool sorted, bool nan_first,
-                        std::uintptr_t workspace, std::size_t workspace_bytes, std::uintptr_t stream) {
-  const MatrixView matrix = device_matrix(address, type, {rows, columns, row_stride, column_stride});
-  const SelectOutput output{pointer_of(values), pointer_of(positions), positions_of(wide)};
+  std::uintptr_t address = 0;
+  std::tie(address, matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride) = place;
+  matrix.values = pointer_of(address);
+  const SelectOptions options = options_of(largest, sorted, nan_first);
+  const SelectOutput selected{pointer_of(output.first), pointer_of(output.second), positions_of(wide)};
+  std::size_t bytes = 0;
+  {
+    const nb::gil_scoped_release no_gil;  // the first call to a GPU takes long
+    bytes = select_k_workspace_bytes(matrix, k, selected.position_type, options);
+  }
+  nb::object workspace;
+  void* memory = nullptr;
+  if (bytes > 0) {
+    workspace = allocate(bytes);
+    memory = pointer_of(nb::cast<std::uintptr_t>(workspace[1]));
+  }
   const nb::gil_scoped_release no_gil;
-  select_k(matrix, k, output, options_of(largest, sorted, nan_first), pointer_of(workspace), workspace_bytes,
-           pointer_of(stream));
+  select_k(matrix, k, selected, options, memory, bytes, pointer_of(stream));
 }
 
 /// Returns a tensor of bfloat16 over the memory of an array of uint16, for libraries that take DLPack.
@@ -256,7 +257,6 @@ void bind_select(nb::module_& module) {
              nb::arg("values").noconvert(), nb::arg("positions").noconvert(), nb::arg("largest"), nb::arg("sorted"),
              nb::arg("nan_first"));
   module.def("select_k_at", &select_k_at);
-  module.def("select_k_workspace", &select_k_workspace);
   module.def("select_k_on_device", &select_k_on_device);
   module.def("bfloat16_tensor", &bfloat16_tensor);
 }

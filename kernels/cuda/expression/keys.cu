@@ -5,9 +5,11 @@
 #include "kernels/cuda/device/kernel/block.cuh"
 #include "kernels/cuda/device/map.cuh"
 #include "kernels/cuda/expression/columns.hpp"
+#include "kernels/cuda/expression/dense_keys.cuh"
 
-// Keys from stored values. Each kernel is bound by memory: types and recipes are told apart by branches that all
-// threads take alike, so that there is one kernel for each width of keys and not one for each type.
+// Keys from stored values. Types and recipes are told apart by branches that all threads take alike, so that there is
+// one kernel for each width of keys and not one for each type; what is most common has kernels of its own
+// (dense_keys.cuh).
 namespace skyrank::kernels::cuda::expression {
 namespace {
 
@@ -25,14 +27,6 @@ __device__ std::uint64_t key_at(const KeyColumn& keys, std::size_t row) {
   }
   return key_of<std::uint64_t>(keys, row);
 }
-
-/// The range that blocks agree on.
-struct SharedRange {
-  unsigned long long lowest;
-  unsigned long long highest;
-  unsigned any_value;
-  unsigned any_null;
-};
 
 __global__ void __launch_bounds__(kMapThreads) find_range(StoredColumn column, DeviceRows rows, SharedRange* range) {
   const bool with_sign = is_signed(column.stored);
@@ -100,6 +94,9 @@ __global__ void __launch_bounds__(kMapThreads)
   for_all(n, [&](std::size_t place) { taken[place] = keys[positions[place]]; });
 }
 
+/// Returns the width of the values of a column that lies dense.
+KeyWidth width_of(const StoredColumn& column) { return static_cast<KeyWidth>(bytes_of(column.stored)); }
+
 /// Room for n keys, which `f(keys, grid, device)` fills.
 template <class F>
 DeviceArray filled(std::size_t n, KeyWidth width, const F& f) {
@@ -120,14 +117,28 @@ IntegerRange range_of(const StoredColumn& column, const DeviceRows& rows) {
   const auto memory = device.allocate<SharedRange>(1);
   SharedRange range{~0ull, 0, 0, 0};
   SKYRANK_CUDA_CALL(cudaMemcpyAsync(memory.data(), &range, sizeof(range), cudaMemcpyHostToDevice, device.stream()));
-  launch("find_range", find_range, few_each(rows.n, device), device.stream(), column, rows, memory.data());
+  if (lies_dense(column, rows)) {
+    with_key(width_of(column), [&]<class T>(T) {
+      launch("find_range_of_dense", find_range_of_dense<T>, few_each(rows.n / DenseWord<T>::kValues + 1, device),
+             device.stream(), static_cast<const T*>(column.values), rows.n, is_signed(column.stored), memory.data());
+    });
+  } else {
+    launch("find_range", find_range, few_each(rows.n, device), device.stream(), column, rows, memory.data());
+  }
   range = value_at(memory.data(), device);
   return {range.lowest, range.highest, range.any_value != 0, range.any_null != 0};
 }
 
 DeviceArray make_keys(const StoredColumn& column, const DeviceRows& rows, const KeyRecipe& recipe, KeyWidth width) {
+  const bool dense = lies_dense(column, rows) && is_dense_recipe(recipe) && width <= width_of(column);
   return filled(rows.n, width, [&]<class Key>(Key* keys, const Grid& grid, cudaStream_t stream) {
-    launch("encode", encode<Key>, grid, stream, column, rows, recipe, keys);
+    if (!dense) return launch("encode", encode<Key>, grid, stream, column, rows, recipe, keys);
+    with_key(width_of(column), [&]<class T>(T) {
+      if constexpr (sizeof(Key) <= sizeof(T)) {
+        launch("encode_dense", encode_dense<T, Key>, grid, stream, static_cast<const T*>(column.values), rows.n,
+               DenseRecipe<T>(recipe), keys);
+      }
+    });
   });
 }
 

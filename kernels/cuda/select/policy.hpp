@@ -79,8 +79,7 @@ struct LongPolicy {
   static constexpr unsigned kBoundItems = 20;
   static constexpr std::size_t kMaxSortedRows = 64;   ///< rows, if more are wanted than a block puts in order
   static constexpr std::size_t kMaxSortedWords = 32;  ///< words of a group then
-  /// Fewer take two launches by parts: k = 1 of 131,072 floats 20, here 22; of 2^26 101, here 98.
-  static constexpr std::size_t kMinWanted = 2;
+  static constexpr std::size_t kMinWanted = 2;        ///< one has kernels of its own (OnePolicy)
   static constexpr std::size_t kMaxWanted = std::size_t{10} << 20;
   /// Columns of a row that are read together, at most; of longer rows the best of stretches are put together.
   static constexpr std::size_t kMaxColumns = std::size_t{1} << 30;
@@ -120,6 +119,23 @@ struct PartPolicy {
     const std::size_t for_length = (columns + kMaxColumns - 1) / kMaxColumns;
     const std::size_t most = columns / std::max(kMinColumns, kMinColumnsOfWanted * k);
     return std::clamp<std::size_t>(std::max(for_device, for_length), 1, std::max<std::size_t>(most, 1));
+  }
+};
+
+/// Rows of which only the best number is wanted, divided into parts of which a block reads each.
+struct OnePolicy {
+  using Shape = RowShape<256, 8, 1>;
+  static constexpr std::size_t kBlocksOfProcessor = 4;
+  /// Words of 16 bytes of a part, at least: four loads of each thread.
+  static constexpr std::size_t kMinWords = 1024;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  ///< of a row; longer ones take 4 % less by many parts
+
+  /// Returns the parts of each row; 1 where rows are too many, too short or too long.
+  static constexpr std::size_t parts_of(std::size_t rows, std::size_t columns, std::size_t width,
+                                        std::size_t multiprocessors) {
+    if (columns * width > kMaxBytes) return 1;
+    const std::size_t for_device = kBlocksOfProcessor * multiprocessors / rows;
+    return std::max<std::size_t>(std::min(for_device, columns * width / 16 / kMinWords), 1);
   }
 };
 

@@ -90,6 +90,27 @@ class RowGroups {
     return groups;
   }
 
+  /// Returns the first position among the thread's numbers of the least key of any group; ~0 where it has none.
+  __device__ unsigned first_of(Key key) const {
+    unsigned first = ~0u;
+    unsigned end = words_;
+    for (unsigned groups = groups_within(key); groups != 0; groups &= groups - 1) {
+      const unsigned group = static_cast<unsigned>(__ffs(static_cast<int>(groups))) - 1;
+      for (unsigned word = walk_.first() + group * walk_.apart(); word < end; word += walk_.step()) {
+        Key keys[kWidth];
+        const unsigned present = load(word, keys);
+        unsigned equal = 0;
+#pragma unroll
+        for (unsigned i = 0; i < kWidth; ++i) equal |= unsigned{keys[i] == key} << i;
+        equal &= present;
+        if (equal == 0) continue;
+        first = position_of(word) + static_cast<unsigned>(__ffs(static_cast<int>(equal))) - 1;
+        end = word;
+      }
+    }
+    return first;
+  }
+
   /// Calls use(key, position) for each of the thread's numbers below a bound, and those at it up to a turn.
   template <class Use>
   __device__ void for_each_within(Key bound, unsigned last, Use use) const {

@@ -172,6 +172,14 @@ void select_numbers(const SelectProblem& problem, Workspace& workspace, const De
   const auto order = make_key_order<typename N::Key>(problem.element, problem.largest, problem.nan_first);
   RowParts<Stored> rows = rows_of<Stored>(dense);
   RowAnswer<Stored> answer;
+  if (k == 1) {
+    rows.parts = OnePolicy::parts_of(rows.rows, rows.columns, sizeof(Stored), device.properties.multiprocessors);
+    if (rows.parts > 1) {
+      answer.selected = wanted_of<Stored>(problem);
+      answer.stride = 1;
+      return least_one<N>(rows, order, answer, workspace, device);
+    }
+  }
   if (const LongStretches stretches(rows, k, device); stretches.count > 0) {
     rows = best_of_stretches<N>(rows, stretches, order, k, answer, workspace, device);
   }

@@ -81,6 +81,15 @@ concept SelectsAll = requires {
   Algorithm::kSelectsAll;
 };
 
+/// One that guesses may also have a way for a column of more rows than 32 bits count, in memory:
+///   static constexpr std::size_t kMaxOfLongColumn;
+///   static Buffer<RowId> select_from_long_column(Run&, const TopKProblem& problem, const KeyColumn& column);
+/// It returns the k best in order, with ties to the first.
+template <class Algorithm>
+concept SelectsLongColumns = requires {
+  Algorithm::kMaxOfLongColumn;
+};
+
 /// Sorts all rows, in room for three times their elements.
 struct SortAll {
   template <class E>
@@ -169,6 +178,12 @@ Buffer<RowId> solve_columns(Run& run, const TopKProblem& problem, std::span<cons
   if (Guesses<Algorithm> && columns.size() == 1 && short_rows && problem.k < problem.n)
     return solve_keys<Algorithm>(run, problem,
                                  {.data = columns.front().data, .width = columns.front().width, .owned = {}});
+  if constexpr (SelectsLongColumns<Algorithm>) {
+    const bool first = problem.ties == TieRule::first || problem.ties == TieRule::any;
+    if (columns.size() == 1 && !short_rows && first && problem.k <= Algorithm::kMaxOfLongColumn) {
+      return Algorithm::select_from_long_column(run, problem, columns.front());
+    }
+  }
   if (total_bits(columns) <= 64) return select(problem, pack(columns, problem.n, run.device));
   if constexpr (Guesses<Algorithm>) {
     return solve_wide(problem, columns, run.device, [&](const TopKProblem& level, const ResidentKeys& keys) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/operators/group/slots/group_table.hpp"
-#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 
@@ -52,7 +51,7 @@ std::int64_t merge(const GroupKeys& keys, std::vector<Vector<std::int64_t>>& ran
 template <class Equal>
 std::optional<ListedGroups> number_few_groups(const GroupKeys& keys, const Equal& equal) {
   const std::int64_t n = keys.rows();
-  ListedGroups groups{LargeVector<std::uint32_t>(static_cast<std::size_t>(n))};
+  ListedGroups groups{RawVector<std::uint32_t>(static_cast<std::size_t>(n))};
   std::vector<Vector<std::int64_t>> ranges(static_cast<std::size_t>((n + kRangeRows - 1) / kRangeRows));
   std::atomic<bool> too_many = false;
   for_each_range(n, kRangeRows, [&](std::int64_t begin, std::int64_t end) {

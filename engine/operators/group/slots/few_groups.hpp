@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "engine/operators/group/slots/group_keys.hpp"
-#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 
 /// The group of each position of a row set.
 struct ListedGroups {
-  LargeVector<std::uint32_t> of;  ///< per position: its group, in [0, count)
+  RawVector<std::uint32_t> of;  ///< per position: its group, in [0, count)
   std::int64_t count = 0;
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/operators/group/slots/group_table.hpp"
-#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 
@@ -35,7 +34,7 @@ HashPartitions::HashPartitions(const GroupKeys& keys)
       bounds_(static_cast<std::size_t>(ranges_ * (partitions() + 1))),
       group_begins_(static_cast<std::size_t>((ranges_ + 1) * partitions())),
       first_(static_cast<std::size_t>(partitions())) {
-  LargeVector<std::uint64_t> hashes(static_cast<std::size_t>(rows_));
+  RawVector<std::uint64_t> hashes(static_cast<std::size_t>(rows_));
   for_each_range(ranges_, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t range = begin; range < end; ++range) spread_range(keys, range, hashes.data());
   });
@@ -55,7 +54,7 @@ void HashPartitions::spread_range(const GroupKeys& keys, std::int64_t range, std
   const std::int64_t first = range * kRangeRows;
   const std::int64_t size = std::min(kRangeRows, rows_ - first);
   const int shift = kHashBits - bits_;
-  LargeVector<std::uint64_t> unsorted(static_cast<std::size_t>(size));
+  RawVector<std::uint64_t> unsorted(static_cast<std::size_t>(size));
   std::uint32_t* const bounds = bounds_.data() + range * (partitions() + 1);
   std::uint32_t next[std::size_t{1} << kMaxBits] = {};  // counts, then the next entry of each partition
   for (std::int64_t at = 0; at < size; at += kBlockRows) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/operators/group/slots/group_keys.hpp"
-#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 
@@ -90,10 +90,10 @@ class HashPartitions {
   int bits_;
   std::int64_t ranges_;
   std::int64_t groups_ = 0;
-  LargeVector<std::uint16_t> offset_;        // per entry: its row, from the first of its range
-  LargeVector<std::uint32_t> group_;         // per entry: its group
-  LargeVector<std::uint32_t> bounds_;        // per range and partition: its first entry in the range
-  LargeVector<std::uint32_t> group_begins_;  // per partition and range: the first group that begins there
+  RawVector<std::uint16_t> offset_;          // per entry: its row, from the first of its range
+  RawVector<std::uint32_t> group_;           // per entry: its group
+  RawVector<std::uint32_t> bounds_;          // per range and partition: its first entry in the range
+  RawVector<std::uint32_t> group_begins_;    // per partition and range: the first group that begins there
   std::vector<Vector<std::int64_t>> first_;  // per partition and group: the first position; ascending
 };
 

@@ -11,7 +11,7 @@
 #include "engine/expression/evaluate.hpp"
 #include "engine/operators/group/slots/few_groups.hpp"
 #include "engine/operators/group/slots/hash_partitions.hpp"
-#include "engine/runtime/large_pages.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 
@@ -76,7 +76,7 @@ class RowSlots {
   Rows rows_;
   std::int64_t count_ = 1;
   std::vector<Part> parts_;                           // most significant first
-  LargeVector<std::uint32_t> listed_;                 // then there are no parts
+  RawVector<std::uint32_t> listed_;                   // then there are no parts
   std::shared_ptr<const HashPartitions> partitions_;  // the same
 };
 

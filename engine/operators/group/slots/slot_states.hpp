@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/operators/group/slots/row_slots.hpp"
-#include "engine/runtime/large_pages.hpp"
 #include "engine/runtime/parallel.hpp"
+#include "engine/runtime/query_memory.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cpu/parallel.hpp"
 
@@ -183,8 +183,8 @@ SlotStates<State> fold_slots(const RowSlots& slots, const State& initial, const 
 
 /// The slots that have rows, in the order of their first rows.
 struct SlotOrder {
-  LargeVector<std::int64_t> slots;
-  LargeVector<std::int64_t> first;  ///< per slot of the list: its first position; ascending
+  RawVector<std::int64_t> slots;
+  RawVector<std::int64_t> first;  ///< per slot of the list: its first position; ascending
 
   explicit SlotOrder(std::int64_t count)
       : slots(static_cast<std::size_t>(count)), first(static_cast<std::size_t>(count)) {}

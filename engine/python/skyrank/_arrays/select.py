@@ -232,7 +232,7 @@ def _of_library(x: Any, values: Any, positions: Any) -> Selected:
 def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
     if x.requires_grad and torch.is_grad_enabled():
         raise DataError("a tensor with gradients goes to skyrank.torch.topk, or, without them, as tensor.detach()")
-    if x.layout != torch.strided or not (x.is_cpu or x.is_cuda):
+    if x.layout is not torch.strided or not (x.is_cpu or x.is_cuda):
         raise DataError(f"a tensor of layout {x.layout} on {x.device} is not read; dense ones on the CPU and GPUs are")
     asked = _asked(x.ndim, *given)
     values, positions = select_tensor(torch, x, asked)
@@ -241,53 +241,93 @@ def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
     return Selected(values.movedim(-1, asked.axis), positions.movedim(-1, asked.axis))
 
 
+class _Gpu:
+    """What calls on a GPU of torch need of it; made once, as torch takes longer for it than for a small selection."""
+
+    def __init__(self, torch: Any, device: Any) -> None:
+        self.memory = torch.empty(0, dtype=torch.uint8, device=device)
+        self.positions = {wide: self.memory.view(torch.int64 if wide else torch.int32) for wide in (True, False)}
+
+    def allocate(self, size: int) -> tuple[Any, int]:
+        memory = self.memory.new_empty((size,))
+        return memory, memory.data_ptr()
+
+
+_gpus: dict[int, _Gpu] = {}
 _names: dict[Any, str] = {}
+_words: list[Any] = []
 
 
 def _name_of_type(dtype: Any) -> str:
-    """Returns the name of a type of torch, such as float32, which torch takes a while to make."""
-    if dtype not in _names:
-        _names[dtype] = str(dtype).rpartition(".")[2]
-    return _names[dtype]
+    """Returns the name of a type of torch, such as float32, which torch takes a while to make; DataError for others."""
+    name = str(dtype).rpartition(".")[2]
+    if name not in TYPES:
+        raise _wrong_type(name)
+    _names[dtype] = name
+    return name
+
+
+def _words_of(torch: Any) -> list[Any]:
+    """Returns functions for the current GPU and the address of its current stream.
+
+    The functions for everyone take several times as long as those that they call, which a later torch may not have.
+    """
+    if not _words:
+        inside = torch._C
+        by_name = torch.cuda.current_stream
+        _words.append(getattr(inside, "_cuda_getDevice", torch.cuda.current_device))
+        _words.append(getattr(inside, "_cuda_getCurrentRawStream", lambda device: by_name(device).cuda_stream))
+    return _words
+
+
+def _gpu_of(torch: Any, index: int, device: Any) -> _Gpu:
+    gpu = _gpus.get(index)
+    if gpu is None:
+        gpu = _Gpu(torch, device)
+        if type(gpu.memory) is torch.Tensor:  # and not what a mode of torch makes instead
+            _gpus[index] = gpu
+    return gpu
 
 
 def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
     """Returns the values and positions of a dense tensor of torch, with the axis at the end."""
-    name = _name_of_type(x.dtype)
-    if name not in TYPES:
-        raise _wrong_type(name)
-    _check_size(asked, x.shape[asked.axis])
+    dtype, sizes = x.dtype, x.shape
+    name = _names.get(dtype) or _name_of_type(dtype)
+    k, axis, largest, sorted, nan_first, wide = asked
+    columns = sizes[axis]
+    _check_size(asked, columns)
     if x.is_neg():
         x = x.resolve_neg()
-    shape = asked.shape(x.shape)
+    shape = asked.shape(sizes)
     values = x.new_empty(shape)
-    positions = x.new_empty(shape, dtype=torch.int64 if asked.wide else torch.int32)
+    if x.is_cpu:
+        positions = x.new_empty(shape, dtype=torch.int64 if wide else torch.int32)
+        if 0 not in shape:
+            addresses = (values.data_ptr(), positions.data_ptr())
+            words = (wide, largest, sorted, nan_first)
+            _core.select_k_at(x.data_ptr(), name, sizes, x.stride(), axis, k, *addresses, *words)
+        return values, positions
+    index = x.get_device()
+    gpu = _gpu_of(torch, index, x.device)
+    positions = gpu.positions[wide].new_empty(shape)
     if 0 in shape:
         return values, positions
-    if x.is_cpu:
-        addresses = (values.data_ptr(), positions.data_ptr())
-        words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
-        _core.select_k_at(x.data_ptr(), name, x.shape, x.stride(), asked.axis, asked.k, *addresses, *words)
-        return values, positions
-    if x.ndim <= 2:
-        matrix, other = x, 1 - asked.axis
-        layout = (1, x.shape[0], x.shape[0], x.stride(0))
-        if x.ndim == 2:
-            layout = (x.shape[other], x.shape[asked.axis], x.stride(other), x.stride(asked.axis))
-    else:
-        matrix = x.detach().movedim(asked.axis, -1).reshape(-1, x.shape[asked.axis])
-        layout = (*matrix.shape, *matrix.stride())
     width = x.element_size()
-    with torch.cuda.device(x.device):
-        _on_gpu(
-            asked,
-            name,
-            (matrix.data_ptr(), layout[0], layout[1], layout[2] * width, layout[3] * width),
-            (values.data_ptr(), positions.data_ptr()),
-            lambda size: torch.empty(size, dtype=torch.uint8, device=x.device),
-            lambda memory: memory.data_ptr(),
-            torch.cuda.current_stream().cuda_stream,
-        )
+    if len(sizes) == 1:
+        matrix = (x.data_ptr(), 1, columns, columns * width, x.stride(0) * width)
+    elif len(sizes) == 2:
+        strides = x.stride()
+        matrix = (x.data_ptr(), sizes[1 - axis], columns, strides[1 - axis] * width, strides[axis] * width)
+    else:
+        rows = x.detach().movedim(axis, -1).reshape(-1, columns)
+        matrix = (rows.data_ptr(), rows.shape[0], columns, rows.stride(0) * width, rows.stride(1) * width)
+    output = (values.data_ptr(), positions.data_ptr())
+    current_device, stream_of = _words_of(torch)
+    if current_device() == index:
+        _on_gpu(asked, name, matrix, output, stream_of(index), gpu.allocate)
+    else:
+        with torch.cuda.device(index):
+            _on_gpu(asked, name, matrix, output, stream_of(index), gpu.allocate)
     return values, positions
 
 
@@ -305,15 +345,14 @@ def _select_in_cupy(cupy: Any, x: Any, *given: Any) -> Selected:
         values = cupy.empty(asked.shape(x.shape), x.dtype)
         positions = cupy.empty(values.shape, "int64" if asked.wide else "int32")
         if values.size > 0:
-            _on_gpu(
-                asked,
-                name,
-                (matrix.data.ptr, *matrix.shape, *matrix.strides),
-                (values.data.ptr, positions.data.ptr),
-                lambda size: cupy.empty(size, "uint8"),
-                lambda memory: memory.data.ptr,
-                cupy.cuda.get_current_stream().ptr,
-            )
+
+            def allocate(size: int) -> tuple[Any, int]:
+                memory = cupy.empty(size, "uint8")
+                return memory, memory.data.ptr
+
+            place = (matrix.data.ptr, *matrix.shape, *matrix.strides)
+            output = (values.data.ptr, positions.data.ptr)
+            _on_gpu(asked, name, place, output, cupy.cuda.get_current_stream().ptr, allocate)
         return Selected(cupy.moveaxis(values, -1, asked.axis), cupy.moveaxis(positions, -1, asked.axis))
 
 
@@ -325,23 +364,12 @@ TYPES = frozenset(
 
 
 def _on_gpu(
-    asked: Asked,
-    name: str,
-    matrix: tuple[int, ...],
-    output: tuple[int, int],
-    allocate: Any,
-    address_of: Any,
-    stream: int,
+    asked: Asked, name: str, matrix: tuple[int, ...], output: tuple[int, int], stream: int, allocate: Any
 ) -> None:
     """Puts a selection on a stream of the current GPU.
 
-    `matrix` has the address, the rows, the columns and their strides in bytes. The library's allocator gives the
-    workspace, and takes it back in the order of the stream.
+    `matrix` has the address, the rows, the columns and their strides in bytes. `allocate` makes a workspace of so many
+    bytes and returns it with its address: the library's own, which it takes back in the order of the stream.
     """
-    first, rows, columns, row_stride, column_stride = matrix
-    words = (asked.wide, asked.largest, asked.sorted, asked.nan_first)
-    size = _core.select_k_workspace(name, rows, columns, row_stride, column_stride, asked.k, *words)
-    workspace = allocate(size) if size > 0 else None
-    address = 0 if workspace is None else address_of(workspace)
-    strides = (row_stride, column_stride)
-    _core.select_k_on_device(first, name, rows, columns, *strides, asked.k, *output, *words, address, size, stream)
+    k, _, largest, sorted, nan_first, wide = asked
+    _core.select_k_on_device(name, matrix, k, output, wide, largest, sorted, nan_first, stream, allocate)

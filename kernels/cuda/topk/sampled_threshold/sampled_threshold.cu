@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/common/select/problem.hpp"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/select/select.hpp"
 #include "kernels/cuda/topk/block/tiles.cuh"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/sampled_threshold/bins.cuh"
@@ -47,7 +49,40 @@ struct SampledThreshold {
     }
   }
 
+  static constexpr std::size_t kMaxOfLongColumn = std::size_t{10} << 20;
+
+  /// Selects as from a matrix of one row, which is read as it is: elements of so many rows have 128 bits.
+  static Buffer<RowId> select_from_long_column(Run& run, const TopKProblem& problem, const KeyColumn& column) {
+    const auto width = static_cast<std::int64_t>(column.width);
+    const auto values = run.allocate<std::byte>(problem.k * static_cast<std::size_t>(width));
+    auto rows = run.allocate<RowId>(problem.k);
+    const SelectProblem selection{.values = column.data,
+                                  .element = element_of(column.width),
+                                  .rows = 1,
+                                  .columns = static_cast<std::int64_t>(problem.n),
+                                  .row_stride = static_cast<std::int64_t>(problem.n) * width,
+                                  .column_stride = width,
+                                  .k = static_cast<std::int64_t>(problem.k),
+                                  .selected_values = values.data(),
+                                  .selected_positions = rows.data()};
+    const std::size_t bytes = select_workspace_bytes(selection);
+    const auto workspace = run.allocate<std::byte>(bytes);
+    select_rows(selection, workspace.data(), bytes, run.stream());
+    if (run.context.count_work) run.count(problem.n * static_cast<std::size_t>(width), bytes, problem.k);
+    return rows;
+  }
+
  private:
+  static Element element_of(KeyWidth width) {
+    switch (width) {
+      case KeyWidth::bytes1: return Element::uint8;
+      case KeyWidth::bytes2: return Element::uint16;
+      case KeyWidth::bytes4: return Element::uint32;
+      case KeyWidth::bytes8: break;
+    }
+    return Element::uint64;
+  }
+
   template <class E>
   static void select(Run& run, const E& elements, std::size_t n, const ThresholdPlan& plan,
                      const InOrder<typename E::Element>& answer) {

@@ -98,6 +98,9 @@ void SqlBuilder::fail_expecting(std::size_t offset, const std::string& expected)
   const std::string_view last = before.in(text_);
   const std::string_view token = found.in(text_);
   if (last == ";") fail(found.begin, "a text has one statement; this is the second");
+  if (last == "*" && token == "," && last_ == Clause::select) {
+    fail(before.begin, "'*' stands alone behind SELECT; beside expressions name the columns");
+  }
   std::string message = "expected " + expected;
   if (!last.empty() && !is_quoted(last)) message += " after " + in_quotes(last.substr(0, kMaxShown));
   if (token.empty()) fail(offset, message + ", found the end of the statement");

@@ -43,6 +43,7 @@ constexpr Mistake kForeign[] = {
 };
 
 constexpr Mistake kMistakes[] = {
+    {"SELECT *, a + 1 AS b FROM t", "sql:1:8: '*' stands alone behind SELECT; beside expressions name the columns"},
     {"SELECT * FROM (SELECT 1)", "sql:1:24: expected ',' or FROM after '1', found the end of the statement"},
     {"SELECT c FROM (SELECT a, b + 1 AS cc FROM t) WHERE a > 1",
      "sql:1:8: the sub-select has no column 'c'; did you mean 'cc'?"},

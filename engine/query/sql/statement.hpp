@@ -198,7 +198,12 @@ class SqlBuilder {
   std::string_view text_;
   std::string_view shown_;
   std::optional<SubSelect> sub_;
-  std::unordered_map<std::string, const SelectItem*> sub_columns_;
+  struct SubColumn {
+    const SelectItem* item;
+    std::size_t nodes;
+  };
+  std::unordered_map<std::string, SubColumn> sub_columns_;
+  std::size_t sub_nodes_ = 0;  // put in place of columns so far
   bool is_inner_ = false;
   std::optional<std::string> number_;  // the name of ROW_NUMBER() OVER (...)
   std::string read_name_;              // of the expression read last, if it is a column of a sub-select

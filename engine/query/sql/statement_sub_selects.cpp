@@ -25,6 +25,22 @@ Expression both(const std::optional<Expression>& first, Expression second) {
   return make_expression(std::make_shared<const Node>(std::move(node)), second.location());
 }
 
+// Nodes that a statement may take from its sub-select: each level of sub-selects may repeat the columns of the next
+// one.
+constexpr std::size_t kMaxSubNodes = 100'000;
+
+std::size_t nodes_of(const Node& node) {
+  std::size_t nodes = 1;
+  for (const NodePtr& child : node.children) nodes += nodes_of(*child);
+  return nodes;
+}
+
+int height_of(const Node& node) {
+  int height = 0;
+  for (const NodePtr& child : node.children) height = std::max(height, height_of(*child));
+  return height + 1;
+}
+
 const std::int64_t* integer_in(const Node& node) {
   return node.op == Op::literal ? std::get_if<std::int64_t>(&node.value) : nullptr;
 }
@@ -36,7 +52,9 @@ SqlBuilder::SqlBuilder(std::string_view text, std::string_view shown, const Plac
     : text_(text), shown_(shown), sub_(std::move(sub)), is_inner_(is_inner), place_(place) {
   hide_aggregates();
   if (!sub_) return;
-  for (const SelectItem& item : sub_->selected) sub_columns_.emplace(item.name, &item);
+  for (const SelectItem& item : sub_->selected) {
+    sub_columns_.emplace(item.name, SubColumn{&item, nodes_of(root_of(item.expression))});
+  }
   group_by_ = sub_->group_by;
   aggregates_ = sub_->aggregates;
   for (std::size_t i = 0; i < aggregates_.size(); ++i) aggregate_names_.emplace(aggregates_[i].name, i);
@@ -76,7 +94,7 @@ void SqlBuilder::check_sub_select(std::size_t offset, Clause clause, const std::
 NodePtr SqlBuilder::behind_sub_select(const NodePtr& root, const Location& origin) {
   read_name_.clear();
   if (root->op == Op::column && sub_columns_.contains(root->name)) read_name_ = root->name;
-  return replace_columns(root, [&](const Node& node) -> NodePtr {
+  NodePtr replaced = replace_columns(root, [&](const Node& node) -> NodePtr {
     if (holds_aggregate(node)) return nullptr;
     if (sub_->number && node.name == *sub_->number) {
       if (last_ == Clause::where) return nullptr;
@@ -85,7 +103,14 @@ NodePtr SqlBuilder::behind_sub_select(const NodePtr& root, const Location& origi
     }
     if (sub_->selected.empty()) return nullptr;
     const auto item = sub_columns_.find(node.name);
-    if (item != sub_columns_.end()) return std::make_shared<const Node>(root_of(item->second->expression));
+    if (item != sub_columns_.end()) {
+      sub_nodes_ += item->second.nodes;
+      if (sub_nodes_ > kMaxSubNodes) {
+        fail(place_of(node, origin), "with the columns of its sub-select the statement has more than " +
+                                         std::to_string(kMaxSubNodes) + " operators and values");
+      }
+      return std::make_shared<const Node>(root_of(item->second.item->expression));
+    }
     const bool is_own = last_ > Clause::where && is_named(node.name);
     if (is_own || (is_pseudo_column(node.name) && !node.exact)) return nullptr;
     std::vector<std::string> names;
@@ -93,6 +118,11 @@ NodePtr SqlBuilder::behind_sub_select(const NodePtr& root, const Location& origi
     fail(place_of(node, origin),
          "the sub-select has no column " + in_quotes(node.name) + did_you_mean(node.name, names));
   });
+  if (replaced != root && height_of(*replaced) > kMaxHeight) {
+    fail(origin, "with the columns of its sub-select the expression chains more than " + std::to_string(kMaxHeight) +
+                     " operators");
+  }
+  return replaced;
 }
 
 // Returns true for a name that this statement gives.

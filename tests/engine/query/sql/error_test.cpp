@@ -317,6 +317,23 @@ TEST(SqlErrors, NamesBeyondAsciiStandInDoubleQuotes) {
             "digits and _ stands in double quotes)");
 }
 
+TEST(SqlErrors, SubSelectsDoNotGrowWithoutEnd) {
+  const auto nested = [](int levels, const std::string& column) {
+    std::string statement = "t";
+    for (int i = 0; i < levels; ++i) statement = "(SELECT " + column + " AS a FROM " + statement + ")";
+    return statement.substr(1, statement.size() - 2);
+  };
+  EXPECT_TRUE(error_of(nested(8, "a + a")).starts_with("no error: SELECT a + a + (a + a)"));
+  EXPECT_TRUE(
+      error_of(nested(16, "a + a + a"))
+          .ends_with("with the columns of its sub-select the statement has more than 100000 operators and values"));
+  std::string sum = "a";
+  for (int i = 0; i < 600; ++i) sum += " + 1";
+  EXPECT_EQ(error_of(nested(2, sum)),
+            "sql:1:8: with the columns of its sub-select the expression chains more than 1000 operators");
+  EXPECT_TRUE(error_of(nested(18, "a")).ends_with("sub-selects nest more than 16 levels deep"));
+}
+
 TEST(SqlErrors, DeepNestingIsRefused) {
   const std::string deep = "SELECT * FROM t PREFERRING " + std::string(300, '(') + "LOW a" + std::string(300, ')');
   EXPECT_EQ(error_of(deep), "sql:1:129: preferences are nested more than 100 levels deep");

@@ -38,7 +38,7 @@ ColumnNames names_in_json(const InputFile& file, const ReadOptions& options, Rea
     if (column.type != nullptr || options.types.contains(column.name)) {
       names.names.push_back(column.name);
     } else if (!column.has_members) {
-      names.unsupported.push_back({.name = column.name, .type = column.nested});
+      names.unsupported.push_back(column.as_unsupported(options.flatten));
     }
   }
   return names;

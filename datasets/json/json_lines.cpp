@@ -147,6 +147,13 @@ JsonColumn column_of(const JsonKey& values) {
   return column;
 }
 
+UnsupportedColumn JsonColumn::as_unsupported(bool flattened) const {
+  const bool is_object = nested == "JSON object" && !flattened;
+  return {.name = name,
+          .type = nested,
+          .reason = is_object ? "flatten: true or --flatten true makes columns of its members" : ""};
+}
+
 const JsonColumn* JsonLines::find(const std::string& name) const {
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& it) { return it.name == name; });
   return found == columns.end() ? nullptr : &*found;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <skyrank/table.hpp>
+
 #include "datasets/input/files.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/input/read_options.hpp"
@@ -25,6 +27,9 @@ struct JsonColumn {
   std::string problem;                    ///< why the column cannot be read; empty where it can
   TextPlace place = {};                   ///< place of the problem
   bool has_members = false;               ///< true for objects whose members are columns
+
+  /// Says that the values are nested and, unless they are `flattened` already, how the members of objects are read.
+  UnsupportedColumn as_unsupported(bool flattened) const;
 };
 
 /// Values of columns by name, in chunks of one type.

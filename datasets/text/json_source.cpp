@@ -107,7 +107,7 @@ class JsonBlocks {
       const JsonColumn column = column_of(facts.key);
       table_.stored_names.push_back(name);
       if (column.type == nullptr && !is_stated(name)) {
-        if (!column.has_members) table_.unsupported.push_back({.name = name, .type = column.nested});
+        if (!column.has_members) table_.unsupported.push_back(column.as_unsupported(options_.flatten));
       } else if (is_wanted(name)) {
         pad(facts);
         const auto merged = facts.values.type();

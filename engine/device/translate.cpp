@@ -162,7 +162,9 @@ class Translator {
       case Op::log:
       case Op::exp:
       case Op::round:
-      case Op::like: return false;
+      case Op::like:
+      case Op::concat:
+      case Op::cast: return false;
       case Op::coalesce: return operation.type.type != Type::string && all_but_last_are_columns(operation);
       case Op::in:
         if (operation.members == nullptr) return false;

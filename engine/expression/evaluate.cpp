@@ -82,8 +82,10 @@ struct ColumnMemory {
 
 /// Returns true if an expression makes strings, which live no longer than a block.
 bool makes_strings(const Ir& ir) {
-  return std::ranges::any_of(
-      ir.operations(), [](const Operation& it) { return it.op == query::Op::lower || it.op == query::Op::upper; });
+  return std::ranges::any_of(ir.operations(), [](const Operation& it) {
+    const bool is_made = it.op == query::Op::lower || it.op == query::Op::upper || it.op == query::Op::concat;
+    return is_made || (it.op == query::Op::cast && it.type.type == Type::string);
+  });
 }
 
 /// Copies the bytes of a block's strings to memory of the column.

@@ -89,6 +89,8 @@ std::vector<Vec> Interpreter::evaluate_operands(const Operation& operation, Acti
     case Op::max: return extremum(operation, operands, active);
     case Op::logical_not: return logical_not(std::move(operands[0]));
     case Op::like: return like(operation, operands);
+    case Op::concat: return concat(operands);
+    case Op::cast: return cast(operation, std::move(operands[0]), active);
     case Op::bucket: return bucket(operation, operands);
     case Op::log_bucket: return log_bucket(operands, active);
     case Op::length: return text_length(std::move(operands[0]));

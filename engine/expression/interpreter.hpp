@@ -69,6 +69,10 @@ class Interpreter {
   Vec text_length(Vec in);
   Vec change_case(const Operation& operation, Vec in);
   Vec like(const Operation& operation, std::span<Vec> operands);
+  Vec concat(std::span<Vec> operands);
+  Vec cast(const Operation& operation, Vec in, Active active);
+  /// Memory for the strings of a block that an operation makes.
+  char* take_text(std::size_t bytes);
 
   /// Treatment of a value outside the type that it is converted to.
   enum class Excess { fails, saturates_above, saturates_below };

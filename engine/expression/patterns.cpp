@@ -111,7 +111,8 @@ std::optional<double> literal_number(const Operation& literal) {
 bool never_fails(std::span<const Operation> operations) {
   return std::ranges::all_of(operations, [](const Operation& operation) {
     const Type type = operation.type.type;
-    const bool reads = operation.op == Op::column || is_literal(operation);
+    if (operation.op == Op::cast) return type == Type::string;
+    const bool reads = operation.op == Op::column || is_literal(operation) || operation.op == Op::concat;
     const bool takes_apart = operation.op >= Op::year && operation.op <= Op::upper;  // a time or a text
     return reads || takes_apart || type == Type::float64 || type == Type::boolean;
   });

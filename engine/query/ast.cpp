@@ -87,6 +87,7 @@ constexpr std::array kOps = {
     OpInfo{"between", kPredicate},
     OpInfo{"is null", kPredicate},
     OpInfo{"like", kPredicate},
+    OpInfo{"||", kSum},
 };
 static_assert(kOps.size() == static_cast<std::size_t>(kFunctions.front().op));
 static_assert(kOps.size() + kFunctions.size() == static_cast<std::size_t>(Op::case_when));
@@ -95,7 +96,8 @@ OpInfo info_of(Op op) {
   const auto place = static_cast<std::size_t>(op);
   if (place < kOps.size()) return kOps[place];
   const std::size_t function = place - kOps.size();
-  return {function < kFunctions.size() ? kFunctions[function].name : "case", kPrimary};
+  if (function < kFunctions.size()) return {kFunctions[function].name, kPrimary};
+  return {op == Op::case_when ? "case" : "cast", kPrimary};
 }
 
 bool is_negative_number(const Value& value) {
@@ -180,6 +182,12 @@ class Printer {
         return print(*node.children[1], kSum);
       case Op::is_null: print(*node.children[0], kSum); return print_words(node.negated ? " is not null" : " is null");
       case Op::case_when: return print_case(node);
+      case Op::cast:
+        print_words("cast(");
+        print(*node.children[0], kOr);
+        print_words(" as ");
+        text_ += node.name + ')';
+        return;
       default: return level_of(node) == kPrimary ? print_call(node) : print_binary(node);
     }
   }

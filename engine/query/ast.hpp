@@ -43,6 +43,7 @@ enum class Op {
   between,  // children: the operand, lower, upper
   is_null,  // one child
   like,     // children: the text, the pattern
+  concat,   // two texts, one behind the other
   // functions
   abs,
   min,
@@ -71,6 +72,7 @@ enum class Op {
   upper,
   // children: condition, value, condition, value, ..., [else value]; an odd number of children means an else
   case_when,
+  cast,  // one child; Node::name is the name of the type, as cast_type() returns it
 };
 
 struct Node;
@@ -80,7 +82,7 @@ using NodePtr = std::shared_ptr<const Node>;
 struct Node {
   Op op = Op::literal;
   Value value;           // literal; a Decimal where the float64 nearest to a number does not tell what was written
-  std::string name;      // column
+  std::string name;      // column, cast
   bool exact = false;    // column: written in backquotes, so never a pseudo-column; set only where the name is one's
   bool negated = false;  // in, between, is_null, like
   std::vector<NodePtr> children;

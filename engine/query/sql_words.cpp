@@ -36,6 +36,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t offset) {
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
+constexpr std::string_view kRowNumber = "row_number";
 constexpr std::array<std::string_view, 6> kForeignWords = {"join", "union", "intersect", "except", "window", "lateral"};
 constexpr std::array<std::string_view, 7> kOtherStatements = {"insert", "update", "delete", "create",
                                                               "drop",   "alter",  "merge"};
@@ -55,8 +56,8 @@ std::string foreign_at(std::string_view before, std::string_view word, std::stri
 // Another way to say a foreign part of a statement.
 std::string advice_on(std::string_view what, std::string_view text) {
   if (what == "JOIN") return ": in Python, skyrank.sql(statement, joined=duckdb.sql('... JOIN ...'))";
+  if (what.starts_with("DISTINCT")) return "; SELECT DISTINCT e gives each of the values once";
   if (what != "a sub-query" && !what.starts_with("a window")) return {};
-  constexpr std::string_view kRowNumber = "row_number";
   bool is_ranking = false;
   for (SqlToken token = sql_token(text, 0); !is_ranking && token.begin < text.size();
        token = sql_token(text, token.end)) {
@@ -112,13 +113,17 @@ SqlToken sql_token(std::string_view text, std::size_t offset) {
   return {begin, std::max(end, begin + 1)};
 }
 
-std::optional<ForeignSql> find_foreign_sql(std::string_view text) {
+std::optional<ForeignSql> find_foreign_sql(std::string_view text, bool numbers_rows) {
   SqlToken before;
+  SqlToken row_number;
   bool is_qualified = false;  // which has a window of its own
   for (SqlToken token = sql_token(text, 0); token.begin < text.size(); token = sql_token(text, token.end)) {
     const std::string_view after = sql_token(text, token.end).in(text);
     is_qualified = is_qualified || equal_ignoring_case(token.in(text), "qualify");
-    const bool is_own = is_qualified && equal_ignoring_case(token.in(text), "over");
+    if (equal_ignoring_case(token.in(text), kRowNumber)) row_number = token;
+    const SqlToken bracket = sql_token(text, row_number.end);
+    const bool numbers = numbers_rows && row_number.end > 0 && sql_token(text, bracket.end).begin == before.begin;
+    const bool is_own = (is_qualified || numbers) && equal_ignoring_case(token.in(text), "over");
     if (std::string what = foreign_at(before.in(text), token.in(text), after); !what.empty() && !is_own) {
       std::string advice = advice_on(what, text);
       return ForeignSql{token.begin, std::move(what), std::move(advice)};

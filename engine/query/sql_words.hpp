@@ -44,7 +44,7 @@ struct ForeignSql {
   std::string advice;  ///< the end of the message where there is another way; else empty
 };
 
-/// Finds the first such part of a statement without comments.
-std::optional<ForeignSql> find_foreign_sql(std::string_view text);
+/// Finds the first such part of a statement without comments. One that `numbers_rows` may select ROW_NUMBER() OVER.
+std::optional<ForeignSql> find_foreign_sql(std::string_view text, bool numbers_rows = false);
 
 }  // namespace skyrank::query

@@ -1,5 +1,8 @@
 #include "engine/query/values.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -8,10 +11,54 @@
 
 #include "engine/decimal.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/text.hpp"
 #include "engine/time.hpp"
 
 namespace skyrank::query {
 namespace {
+
+struct CastType {
+  std::string_view name;
+  DataType type;
+};
+constexpr std::array kCastTypes = {
+    CastType{"int64", Type::int64},
+    CastType{"int", Type::int64},
+    CastType{"integer", Type::int64},
+    CastType{"bigint", Type::int64},
+    CastType{"uint64", Type::uint64},
+    CastType{"ubigint", Type::uint64},
+    CastType{"float64", Type::float64},
+    CastType{"double", Type::float64},
+    CastType{"float", Type::float64},
+    CastType{"real", Type::float64},
+    CastType{"bool", Type::boolean},
+    CastType{"boolean", Type::boolean},
+    CastType{"string", Type::string},
+    CastType{"text", Type::string},
+    CastType{"varchar", Type::string},
+    CastType{"date", Type::date},
+    CastType{"timestamp", {Type::timestamp, TimeUnit::microsecond}},
+    CastType{"datetime", {Type::timestamp, TimeUnit::microsecond}},
+};
+
+/// Returns "decimal(p,s)" of "numeric ( p , s )" and "decimal(p)"; nothing for other texts.
+std::optional<DataType> decimal_type(std::string_view text) {
+  const std::size_t open = text.find('(');
+  const std::string_view word = text.substr(0, open);
+  if (open == std::string_view::npos || (word != "decimal" && word != "numeric")) return std::nullopt;
+  const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
+  const std::size_t comma = digits.find(',');
+  int precision = 0;
+  int scale = 0;
+  const auto read = [](std::string_view number, int& value) {
+    std::from_chars(number.data(), number.data() + number.size(), value);
+  };
+  read(digits.substr(0, comma), precision);
+  if (comma != std::string_view::npos) read(digits.substr(comma + 1), scale);
+  if (precision < 1 || precision > kMaxDigits128 || scale > precision) return std::nullopt;
+  return DataType::decimal(precision, scale);
+}
 
 std::optional<Decimal> exact_decimal_of(const Value& value) {
   if (const auto* decimal = std::get_if<Decimal>(&value)) return *decimal;
@@ -96,6 +143,21 @@ std::string_view kind_of(const Value& value) {
   constexpr std::string_view kKinds[] = {"NULL",   "a boolean",   "a number", "a number", "a number",
                                          "a date", "a timestamp", "a string", "a number"};
   return kKinds[value.index()];
+}
+
+std::string cast_type_name(std::string_view text) {
+  std::string words = in_small_letters(text);
+  if (words.starts_with("double") && words.ends_with("precision")) words = "double";
+  std::erase_if(words, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
+  if (const auto decimal = decimal_type(words)) return to_string(*decimal);
+  const auto known = std::ranges::find(kCastTypes, words, &CastType::name);
+  if (known == kCastTypes.end()) return {};
+  return std::string(std::ranges::find(kCastTypes, known->type, &CastType::type)->name);
+}
+
+DataType cast_type(std::string_view name) {
+  if (const auto decimal = decimal_type(name)) return *decimal;
+  return std::ranges::find(kCastTypes, name, &CastType::name)->type;
 }
 
 }  // namespace skyrank::query

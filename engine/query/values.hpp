@@ -31,6 +31,12 @@ std::partial_ordering compare(const Value& a, const Value& b);
 /// Spells a value as an expression does: 'Oslo', 1.5, date '2017-05-01'. For messages.
 std::string spelled(const Value& value);
 
+/// Returns the one name of a type that `cast` takes, in any case and by any of its names ("double precision" is
+/// "float64"); nothing where there is no such type.
+std::string cast_type_name(std::string_view text);
+/// Returns the type of such a name. The unit of "timestamp" is microseconds.
+DataType cast_type(std::string_view name);
+
 /// "a number", "a string", ...: what kind of value it is, for messages.
 std::string_view kind_of(const Value& value);
 

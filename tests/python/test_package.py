@@ -100,7 +100,7 @@ def test_code_in_docstrings_and_on_the_pages(tmp_path, monkeypatch):
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "skyrank"]
     finder = doctest.DocTestFinder(recurse=True)
     tests = [test for module in modules for test in finder.find(module, extraglobs=names) if test.examples]
-    pages = ("fronts.md", "indicators.md", "python.md", "select.md", "sql.md", "standing.md", "users/analyst.md", "users/optimiser.md")
+    pages = ("fronts.md", "indicators.md", "python.md", "select.md", "sql.md", "standing.md", "users/analyst.md", "users/optimiser.md", "../../README.md")
     for name in pages:
         page = ROOT / "engine/docs" / name
         tests.append(doctest.DocTestParser().get_doctest(page.read_text(), names, name, str(page), 0))

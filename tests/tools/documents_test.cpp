@@ -124,8 +124,8 @@ Outcome run_in_clone(const std::vector<std::string>& arguments) {
 }
 
 TEST(Documents, ShowTheAnswerOfTheQuickStart) {
-  const Outcome outcome = run_in_clone({"run", "datasets/examples/hotels.yaml", "--query", "good-deals"});
-  EXPECT_EQ(masked(lines_of(outcome.out)), masked(block("good-deals")));
+  const Outcome outcome = run_in_clone({"run", "datasets/examples/hotels.yaml", "--query", "top-rated"});
+  EXPECT_EQ(masked(lines_of(outcome.out)), masked(block("top-rated")));
 }
 
 /// Returns the block with the plan of `top-rated`.

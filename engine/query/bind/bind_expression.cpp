@@ -207,6 +207,26 @@ std::string other_delimiter(const std::vector<std::string>& names) {
          ", or Files in Python delimiter=" + (is_tab ? "'tab'" : delimiter);
 }
 
+/// Returns the end of the message why no value of `from` is cast to `to`; nothing where values are.
+std::string_view advice_on_cast(DataType from, DataType to) {
+  const bool is_same = from.type == to.type;
+  const bool from_text = from.type == Type::string;
+  if (to.type == Type::string || (is_same && !is_decimal(to.type))) return {};
+  if (is_decimal(to.type)) {
+    const bool is_exact = is_integer(from.type) || from_text || (is_decimal(from.type) && from.scale <= to.scale);
+    if (is_exact) return {};
+    return is_decimal(from.type) ? "; a cast drops no digits: round(x) has none behind the point"
+                                 : "; decimals are made of integers, decimals and texts";
+  }
+  if (is_numeric(to.type)) {
+    return is_numeric(from.type) || from_text || from.type == Type::boolean
+               ? ""
+               : "; year(x), month(x), day(x), ... and date - date are integers";
+  }
+  if (to.type == Type::boolean) return is_integer(from.type) || from_text ? "" : "; compare the value with something";
+  return is_temporal(from.type) || from_text ? "" : "; dates are made of texts, such as '2017-05-01'";
+}
+
 class Binder {
  public:
   Binder(const Expression& expression, const SchemaPlaces& places)
@@ -253,6 +273,8 @@ class Binder {
       case Op::upper: return bind_text_function(node, std::move(operands));
       case Op::like: return bind_like(node, std::move(operands));
       case Op::case_when: return bind_case(node, std::move(operands));
+      case Op::concat: return bind_concat(node, std::move(operands));
+      case Op::cast: return bind_cast(node, std::move(operands));
       default: break;  // literals and columns have no operands to combine
     }
     fail(node, "unexpected " + in_quotes(spelling(node.op)));
@@ -587,6 +609,36 @@ class Binder {
   BoundPtr bind_like(const Node& node, std::vector<BoundPtr> operands) {
     need_texts(node, operands);
     return make_node(node.op, Type::boolean, std::move(operands), node.negated);
+  }
+
+  /// Values that are no texts are cast to texts; a truth is none, since `||` may have been meant as `or`.
+  BoundPtr bind_concat(const Node& node, std::vector<BoundPtr> operands) {
+    for (BoundPtr& operand : operands) {
+      operand = adapt(operand, Type::string);
+      if (operand->type.type == Type::boolean) {
+        fail(node, "'||' joins texts, got " + type_list(operands) + "; between conditions write 'or'");
+      }
+      if (operand->type.type != Type::string) operand = make_node(Op::cast, Type::string, {operand});
+    }
+    return make_node(Op::concat, Type::string, std::move(operands));
+  }
+
+  BoundPtr bind_cast(const Node& node, std::vector<BoundPtr> operands) {
+    DataType type = cast_type(node.name);
+    BoundPtr& operand = operands[0] = adapt(operands[0], type);
+    const DataType from = operand->type;
+    if (type.type == Type::timestamp && is_temporal(from.type)) {
+      type.unit = from.type == Type::date ? TimeUnit::second : from.unit;
+    }
+    if (const std::string_view advice = advice_on_cast(from, type); !advice.empty()) {
+      fail(node, "no cast takes " + to_string(from) + " to " + node.name + std::string(advice));
+    }
+    return from == type && !is_narrower(*operand) ? operand : make_node(Op::cast, type, std::move(operands));
+  }
+
+  /// Returns true for a column whose stored type is narrower than its evaluation type.
+  bool is_narrower(const BoundNode& node) const {
+    return node.op == Op::column && schema_.fields[static_cast<std::size_t>(node.column)].type != node.type;
   }
 
   BoundPtr bind_case(const Node& node, std::vector<BoundPtr> operands) {

@@ -30,7 +30,10 @@ struct word_or : word<'o', 'r'> {};
 struct word_not : word<'n', 'o', 't'> {};
 struct word_in : word<'i', 'n'> {};
 struct word_between : word<'b', 'e', 't', 'w', 'e', 'e', 'n'> {};
-struct word_like : word<'l', 'i', 'k', 'e'> {};  // not reserved: no name can stand where it does
+// Words that are not reserved: no name can stand where they do.
+struct word_like : word<'l', 'i', 'k', 'e'> {};
+struct word_escape : word<'e', 's', 'c', 'a', 'p', 'e'> {};
+struct word_as : word<'a', 's'> {};
 struct word_is : word<'i', 's'> {};
 struct word_null : word<'n', 'u', 'l', 'l'> {};
 struct word_true : word<'t', 'r', 'u', 'e'> {};
@@ -109,18 +112,36 @@ struct simple_case : does<calls<&TreeBuilder::close_simple_case>, peg::seq<case_
 struct cases : peg::sor<peg::seq<peg::at<word_when>, searched_case>, simple_case> {};
 struct case_when : peg::if_must<open_case, cases> {};
 
+// CAST(e AS type), and e::type, which binds more tightly than any other operator.
+struct type_size
+    : peg::seq<peg::one<'('>, spaces, digits, spaces, peg::opt<peg::one<','>, spaces, digits, spaces>, peg::one<')'>> {
+};
+struct second_word : peg::seq<peg::plus<peg::space>, peg::istring<'p', 'r', 'e', 'c', 'i', 's', 'i', 'o', 'n'>,
+                              peg::not_at<peg::identifier_other>> {};
+struct type_text : peg::seq<peg::identifier, peg::opt<second_word>, peg::opt<spaces, type_size>> {};
+struct target_type : token<does<calls_with_text<&TreeBuilder::close_cast>, type_text>> {};
+struct cast_begin : token<peg::istring<'c', 'a', 's', 't'>, spaces, peg::one<'('>> {};
+struct open_cast : does<calls_at<&TreeBuilder::open>, cast_begin> {};
+struct as_type : word_as {};
+struct close_type : symbol<')'> {};
+struct cast : peg::if_must<open_cast, nested, as_type, target_type, close_type> {};
+struct suffix_type : token<does<calls_with_text<&TreeBuilder::cast_last>, type_text>> {};
+struct cast_suffix : peg::if_must<symbol<':', ':'>, suffix_type> {};
+
 struct true_value : does<calls_at<&TreeBuilder::push_literal, true>, word_true> {};
 struct false_value : does<calls_at<&TreeBuilder::push_literal, false>, word_false> {};
 struct null_value : does<calls_at<&TreeBuilder::push_literal, Null{}>, word_null> {};
 
 struct primary : peg::sor<number, string, quoted_name, group, true_value, false_value, null_value, date, timestamp,
-                          case_when, call, name> {};
+                          case_when, cast, call, name> {};
+struct value : peg::seq<primary, peg::star<cast_suffix>> {};
 
 // Arithmetic.
 struct minus : symbol<'-'> {};
-struct negative_number : does<calls<&TreeBuilder::negate_number>, peg::seq<minus, number>> {};
+struct negated_literal : does<calls<&TreeBuilder::negate_number>, peg::seq<minus, number>> {};
+struct negative_number : peg::seq<negated_literal, peg::star<cast_suffix>> {};
 struct negative_value : prefix<Op::negate, minus, nested_signed_value> {};
-struct signed_value : peg::sor<negative_number, negative_value, primary> {};
+struct signed_value : peg::sor<negative_number, negative_value, value> {};
 
 struct times : infix<Op::multiply, symbol<'*'>, signed_value> {};
 struct over : infix<Op::divide, symbol<'/'>, signed_value> {};
@@ -129,7 +150,8 @@ struct product : peg::seq<signed_value, peg::star<peg::sor<times, over, remainde
 
 struct plus : infix<Op::add, symbol<'+'>, product> {};
 struct less_by : infix<Op::subtract, symbol<'-'>, product> {};
-struct sum : peg::seq<product, peg::star<peg::sor<plus, less_by>>> {};
+struct behind : infix<Op::concat, symbol<'|', '|'>, product> {};
+struct sum : peg::seq<product, peg::star<peg::sor<plus, less_by, behind>>> {};
 
 // Predicates: at most one after a sum.
 struct is_equal : infix<Op::equal, peg::sor<symbol<'=', '='>, symbol<'='>>, sum> {};
@@ -156,8 +178,10 @@ struct range : operation<Op::between, 3, negated, peg::if_must<Begin, sum, range
 struct is_between : range<false, word_between> {};
 struct is_not_between : range<true, peg::seq<word_not, word_between>> {};
 
-struct is_like : infix<Op::like, word_like, sum> {};
-struct is_not_like : operation<Op::like, 2, true, peg::if_must<peg::seq<word_not, word_like>, sum>> {};
+struct escape : does<calls<&TreeBuilder::escape_pattern>, peg::if_must<word_escape, string>> {};
+struct pattern : peg::seq<sum, peg::opt<escape>> {};
+struct is_like : infix<Op::like, word_like, pattern> {};
+struct is_not_like : operation<Op::like, 2, true, peg::if_must<peg::seq<word_not, word_like>, pattern>> {};
 
 struct null_test : operation<Op::is_null, 1, false, word_null> {};
 struct not_null_test : operation<Op::is_null, 1, true, peg::seq<word_not, word_null>> {};
@@ -188,6 +212,14 @@ template <>
 inline constexpr const char* kExpected<end_of_text> = "an operator";
 template <>
 inline constexpr const char* kExpected<close_group> = "an operator or ')'";
+template <>
+inline constexpr const char* kExpected<as_type> = "an operator or 'as' and a type";
+template <>
+inline constexpr const char* kExpected<target_type> = "a type, such as float64";
+template <>
+inline constexpr const char* kExpected<suffix_type> = "a type, such as float64";
+template <>
+inline constexpr const char* kExpected<close_type> = "')'";
 template <>
 inline constexpr const char* kExpected<close_call> = "an operator, ',' or ')'";
 template <>

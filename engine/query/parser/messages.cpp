@@ -11,7 +11,7 @@ namespace skyrank::query {
 namespace {
 
 bool is_double_symbol(std::string_view text) {
-  constexpr std::array<std::string_view, 9> kSymbols = {"<=", ">=", "<>", "!=", "==", "&&", "||", "**", "=>"};
+  constexpr std::array<std::string_view, 10> kSymbols = {"<=", ">=", "<>", "!=", "==", "&&", "||", "**", "=>", "::"};
   return std::find(kSymbols.begin(), kSymbols.end(), text) != kSymbols.end();
 }
 
@@ -51,8 +51,7 @@ std::string hint(std::string_view found, bool value_expected) {
     std::string_view found;
     std::string_view advice;
   };
-  constexpr std::array<Hint, 8> kHints = {{{"&&", "write 'and'"},
-                                           {"||", "write 'or'"},
+  constexpr std::array<Hint, 7> kHints = {{{"&&", "write 'and'"},
                                            {"!", "write 'not', or '!=' between two values"},
                                            {"\"", "strings stand in single quotes, names with spaces in backquotes"},
                                            {"**", "there is no power operator: multiply, or use exp and log"},

@@ -19,6 +19,8 @@
 namespace skyrank::query {
 namespace {
 
+constexpr std::size_t kMaxEchoed = 40;
+
 /// Takes the nodes of an expression off those left. Returns false where they do not suffice, or where it has a CASE.
 bool take_nodes(const Node& node, int& left) {
   if (node.op == Op::case_when || --left < 0) return false;
@@ -51,7 +53,8 @@ constexpr ForeignFunction kForeignFunctions[] = {
     {"len", "write length"},
     {"if", "write case when c then a else b end"},
     {"iif", "write case when c then a else b end"},
-    {"cast", "types are never cast: numbers of different types compare by value"},
+    {"concat", "write a || b"},
+    {"try_cast", "write cast(e as type), guarded by 'case when'"},
     {"extract", "write year(e), month(e), day(e), ..."},
 };
 
@@ -144,7 +147,12 @@ void TreeBuilder::combine(Op op, std::size_t count, bool negated) {
 }
 
 void TreeBuilder::combine_at(std::size_t offset, Op op, std::size_t count, bool negated) {
+  combine_named(offset, {}, op, count, negated);
+}
+
+void TreeBuilder::combine_named(std::size_t offset, std::string name, Op op, std::size_t count, bool negated) {
   Node node;
+  node.name = std::move(name);
   node.op = op;
   node.negated = negated;
   int height = 0;
@@ -301,6 +309,54 @@ void TreeBuilder::convert_string(std::size_t offset, Parse parse, const char* wh
   const auto value = parse(text);
   if (!value) fail(item.offset, in_quotes(text) + " is no " + what + "; write it like '" + example + "'");
   push_literal(offset, *value);
+}
+
+void TreeBuilder::make_cast(std::size_t begin, std::size_t offset, std::string_view type) {
+  std::string name = cast_type_name(type);
+  if (name.empty()) {
+    fail(offset, "there is no type " + in_quotes(type.substr(0, kMaxEchoed)) + " to cast to; types are " +
+                     "int64, uint64, float64, decimal(p, s), bool, string, date and timestamp");
+  }
+  combine_named(begin, std::move(name), Op::cast, 1, false);
+}
+
+void TreeBuilder::close_cast(std::size_t offset, std::string_view type) {
+  const std::size_t begin = marks_.back().offset;
+  marks_.pop_back();
+  make_cast(begin, offset, type);
+}
+
+void TreeBuilder::cast_last(std::size_t offset, std::string_view type) {
+  make_cast(items_.back().offset, offset, type);
+}
+
+void TreeBuilder::escape_pattern() {
+  const Item item = std::move(items_.back());
+  items_.pop_back();
+  const auto& escape = std::get<std::string>(item.node->value);
+  const auto begins_character = [](char c) { return !continues_character(c); };
+  if (std::ranges::count_if(escape, begins_character) != 1) {
+    fail(item.offset, "'escape' needs one character, such as '!', found " + in_quotes(escape.substr(0, kMaxEchoed)));
+  }
+  Item& pattern = items_.back();
+  const auto* text = std::get_if<std::string>(&pattern.node->value);
+  if (text == nullptr) fail(pattern.offset, "a pattern before 'escape' stands in quotes as it is");
+  Node node = *pattern.node;
+  std::string written;
+  for (std::size_t i = 0; i < text->size(); ++i) {
+    const bool escapes = std::string_view(*text).substr(i).starts_with(escape);
+    if (escapes) i += escape.size();
+    const std::string_view rest = std::string_view(*text).substr(i);
+    if (escapes && !rest.starts_with('%') && !rest.starts_with('_') && !rest.starts_with(escape)) {
+      fail(pattern.offset, in_quotes(escape) + " escapes '%', '_' and itself, and stands before another character in " +
+                               in_quotes(text->substr(0, kMaxEchoed)));
+    }
+    const bool is_wildcard = rest.front() == '%' || rest.front() == '_';
+    if ((escapes && is_wildcard) || rest.front() == '\\') written += '\\';
+    written += rest.front();
+  }
+  node.value = std::move(written);
+  pattern.node = std::make_shared<const Node>(std::move(node));
 }
 
 void TreeBuilder::make_date(std::size_t offset) { convert_string(offset, parse_date, "date", "2017-05-01"); }

@@ -40,6 +40,7 @@ class TreeBuilder {
   /// Replaces the last `count` operands by one node over them; it begins where its first operand does.
   void combine(Op op, std::size_t count, bool negated);
   void combine_at(std::size_t offset, Op op, std::size_t count, bool negated);
+  void combine_named(std::size_t offset, std::string name, Op op, std::size_t count, bool negated);
   /// Makes the number that was pushed last its negative.
   void negate_number();
 
@@ -57,6 +58,13 @@ class TreeBuilder {
   /// Replaces the string that was pushed last by the date or the timestamp that it says.
   void make_date(std::size_t offset);
   void make_timestamp(std::size_t offset);
+
+  /// Replaces the value in `cast(value as type)`, or before `::type`, by its cast.
+  void close_cast(std::size_t offset, std::string_view type);
+  void cast_last(std::size_t offset, std::string_view type);
+
+  /// Writes the pattern before ESCAPE with a backslash in place of the character behind it.
+  void escape_pattern();
 
   /// Remembers the place of a quote, for the message that it does not end.
   void begin_quoted(std::size_t offset) { quote_ = offset; }
@@ -85,6 +93,7 @@ class TreeBuilder {
   template <class Parse>
   void convert_string(std::size_t offset, Parse parse, const char* what, const char* example);
   void push_column(std::size_t offset, std::string name, bool in_quotes);
+  void make_cast(std::size_t begin, std::size_t offset, std::string_view type);
   void push(std::size_t offset, Node node, int height);
   Value number(std::size_t offset, std::string_view text) const;
   Value negated_number(std::size_t offset, const Value& value) const;

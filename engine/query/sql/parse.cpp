@@ -1,5 +1,7 @@
 #include "engine/query/sql/parse.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <tao/pegtl.hpp>
@@ -7,7 +9,9 @@
 #include "engine/query/parser/rules.hpp"
 #include "engine/query/places.hpp"
 #include "engine/query/sql/statement.hpp"
+#include "engine/query/sql/sub_select.hpp"
 #include "engine/query/sql_words.hpp"
+#include "engine/text.hpp"
 
 // Rules bear lower-case names, as PEGTL's own do.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -63,9 +67,14 @@ struct select_word : begins<Clause::select, 's', 'e', 'l', 'e', 'c', 't'> {};
 struct alias : peg::if_must<as, name> {};
 struct bare_name : read<&SqlBuilder::read_bare_alias> {};
 struct selected_alias : peg::sor<alias, bare_name> {};
+// ROW_NUMBER() OVER (...) AS n in a sub-select.
+struct window_item;
 struct selected : acts<&SqlBuilder::end_selected, peg::seq<peg::sor<aggregate, expression>, peg::opt<selected_alias>>> {
 };
-struct selection : peg::sor<star, peg::list_must<selected, comma>> {};
+struct star_item : peg::seq<star, peg::opt<peg::if_must<peg::seq<is<&SqlBuilder::is_inner_at>, comma>, window_item>>> {
+};
+struct numbered : peg::seq<is<&SqlBuilder::is_inner_at>, window_item> {};
+struct selection : peg::sor<star_item, peg::list_must<peg::sor<numbered, selected>, comma>> {};
 struct select_distinct : read<&SqlBuilder::read_select_distinct> {};
 struct select : peg::if_must<select_word, peg::opt<select_distinct>, selection> {};
 
@@ -195,6 +204,11 @@ struct qualify
     : acts<&SqlBuilder::qualify, peg::if_must<qualify_word, row_number, open, close, over, open, peg::opt<partition>,
                                               order, by, peg::list_must<order_term, comma>, close, row_limit>> {};
 
+struct window_begin : peg::seq<row_number, open, close, over> {};
+struct window_item
+    : acts<&SqlBuilder::number_rows, peg::if_must<window_begin, open, peg::opt<partition>, order, by,
+                                                  peg::list_must<order_term, comma>, close, selected_alias>> {};
+
 struct limit_word : begins<Clause::limit, 'l', 'i', 'm', 'i', 't'> {};
 struct limit : acts<&SqlBuilder::limit, peg::if_must<limit_word, integer>> {};
 struct offset_word : begins<Clause::offset, 'o', 'f', 'f', 's', 'e', 't'> {};
@@ -244,6 +258,10 @@ constexpr const char* kExpected<sql_grammar::option_value> = "a name, a string, 
 template <>
 constexpr const char* kExpected<sql_grammar::row_number> = "ROW_NUMBER()";
 template <>
+constexpr const char* kExpected<sql_grammar::window_item> = "ROW_NUMBER() OVER (...)";
+template <>
+constexpr const char* kExpected<sql_grammar::selected_alias> = "a name: AS n";
+template <>
 constexpr const char* kExpected<sql_grammar::order> = "PARTITION BY or ORDER BY";
 template <>
 constexpr const char* kExpected<sql_grammar::row_limit> = "'<=' and a whole number";
@@ -267,20 +285,80 @@ struct sql_control : peg::normal<Rule> {
 
 }  // namespace
 
-SqlStatement parse_sql(std::string_view sql, const PlaceFunction& place) {
-  std::optional<std::size_t> open_comment;
-  const std::string text = without_comments(sql, open_comment);
-  if (open_comment) throw QueryError("the comment that begins here does not end", place(*open_comment));
-  if (const auto foreign = find_foreign_sql(text)) {
-    throw QueryError(foreign->what +
-                         " is no part of SkyRank's SQL: run it in an SQL engine, such as DuckDB, and hand " +
-                         "over its result as a file or an Arrow table" + foreign->advice,
-                     place(foreign->offset));
+namespace {
+
+constexpr int kMaxSubSelects = 16;
+
+void blank(std::string& text, std::size_t begin, std::size_t end) {
+  std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+}
+
+void refuse_foreign(std::string_view text, bool is_inner, const PlaceFunction& place) {
+  const auto foreign = find_foreign_sql(text, is_inner);
+  if (!foreign) return;
+  throw QueryError(foreign->what + " is no part of SkyRank's SQL: run it in an SQL engine, such as DuckDB, and hand " +
+                       "over its result as a file or an Arrow table" + foreign->advice,
+                   place(foreign->offset));
+}
+
+// Blanks the names of the table before columns.
+void remove_qualifiers(std::string& text, const FromClause& from, const PlaceFunction& place) {
+  for (const Qualifier& qualifier : find_qualifiers(text, from)) {
+    const auto is_name = [&](const std::string& name) { return equal_ignoring_case(name, qualifier.name); };
+    if (std::ranges::none_of(from.names, is_name)) {
+      throw QueryError("there is no table " + in_quotes(qualifier.name) + " here" +
+                           (from.names.empty() ? ": the sub-select has no name"
+                                               : "; columns are those of " + in_quotes(from.names.front()) +
+                                                     ", and a column with a point in its name stands in double quotes"),
+                       place(qualifier.begin));
+    }
+    blank(text, qualifier.begin, qualifier.end);
   }
-  SqlBuilder builder(text, place);
+}
+
+// Calls `finish` with the builder of a statement once it is parsed.
+void parse_text(std::string text, int depth, const PlaceFunction& place,
+                const std::function<void(SqlBuilder&)>& finish) {
+  const std::optional<FromClause> from = find_from(text);
+  std::optional<SubSelect> sub;
+  std::string inner;
+  if (from && from->is_sub_select) {
+    if (depth == kMaxSubSelects) {
+      throw QueryError("sub-selects nest more than " + std::to_string(kMaxSubSelects) + " levels deep",
+                       place(from->table_begin));
+    }
+    inner = std::string(text.size(), ' ');
+    const std::size_t begin = from->table_begin + 1;
+    const std::size_t end = from->table_end - 1;
+    inner.replace(begin, end - begin, text, begin, end - begin);
+    inner.resize(end);
+    blank(text, begin, end);
+  }
+  refuse_foreign(text, depth > 0, place);
+  const std::string shown = text;
+  if (from) {
+    if (from->is_sub_select) {
+      parse_text(std::move(inner), depth + 1, place,
+                 [&](SqlBuilder& builder) { sub = builder.finish_sub_select(from->table_begin, from->table_end); });
+    }
+    blank(text, from->alias_begin, from->alias_end);
+    remove_qualifiers(text, *from, place);
+  }
+  SqlBuilder builder(text, shown, place, std::move(sub), depth > 0);
   peg::memory_input<peg::tracking_mode::eager> input(text.data(), text.size(), "");
   peg::parse<sql_grammar::statement, rules::action, sql_control>(input, builder);
-  return builder.finish();
+  finish(builder);
+}
+
+}  // namespace
+
+SqlStatement parse_sql(std::string_view sql, const PlaceFunction& place) {
+  std::optional<std::size_t> open_comment;
+  std::string text = without_comments(sql, open_comment);
+  if (open_comment) throw QueryError("the comment that begins here does not end", place(*open_comment));
+  std::optional<SqlStatement> statement;
+  parse_text(std::move(text), 0, place, [&](SqlBuilder& builder) { statement = builder.finish(); });
+  return *std::move(statement);
 }
 
 }  // namespace skyrank::query

@@ -98,6 +98,9 @@ void SqlBuilder::fail_expecting(std::size_t offset, const std::string& expected)
   const std::string_view last = before.in(text_);
   const std::string_view token = found.in(text_);
   if (last == ";") fail(found.begin, "a text has one statement; this is the second");
+  if (last == "*" && token == "," && last_ == Clause::select) {
+    fail(before.begin, "'*' stands alone behind SELECT; beside expressions name the columns");
+  }
   std::string message = "expected " + expected;
   if (!last.empty() && !is_quoted(last)) message += " after " + in_quotes(last.substr(0, kMaxShown));
   if (token.empty()) fail(offset, message + ", found the end of the statement");
@@ -112,6 +115,7 @@ void SqlBuilder::begin(std::size_t offset, Clause clause, std::string_view word)
   if (last_ == clause && last_word_ == name) fail(offset, in_quotes(name) + " comes twice");
   if (last_ == clause) fail(offset, in_quotes(name) + " and " + in_quotes(last_word_) + " exclude each other");
   if (last_ && *last_ > clause) fail(offset, in_quotes(name) + " must stand before " + in_quotes(last_word_));
+  check_sub_select(offset, clause, name);
   if (is_qualified_ && clause >= Clause::order_by && clause <= Clause::ties) {
     fail(offset, in_quotes(name) + " cannot follow QUALIFY, which ranks and limits the answer, partition by partition");
   }
@@ -233,6 +237,13 @@ std::optional<std::size_t> SqlBuilder::read_row_limit(std::size_t offset) {
 
 std::optional<std::size_t> SqlBuilder::read_table(std::size_t offset) {
   std::size_t end = 0;
+  if (sub_) {
+    query_ = Query::from(sub_->from);
+    if (sub_->where) query_.where(*sub_->where);
+    if (sub_->having) query_.having(*sub_->having);
+    table_ = sub_->table;
+    return after(sub_->end);
+  }
   const auto name = read_name(offset, end);
   if (!name) return std::nullopt;
   query_ = Query::from(name->text);
@@ -272,7 +283,10 @@ void SqlBuilder::end_selected() {
   } else {
     const bool is_computed = holds_aggregates_;
     item.expression = take_expression();
-    item.name = alias_ ? alias_->text : is_computed ? written() : output_name(item.expression);
+    item.name = alias_                ? alias_->text
+                : is_computed         ? written()
+                : !read_name_.empty() ? read_name_
+                                      : output_name(item.expression);
   }
   alias_.reset();
   if (!selected_names_.emplace(item.name, selected_.size()).second) {
@@ -297,7 +311,7 @@ bool SqlBuilder::is_defined(const std::string& name) const {
 // Returns the text of the expression read last, which names it in the answer.
 std::string SqlBuilder::written() const {
   std::string name;
-  for (const char c : text_.substr(expression_at_, expression_end_ - expression_at_)) {
+  for (const char c : shown_.substr(expression_at_, expression_end_ - expression_at_)) {
     const bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
     if (!is_blank) {
       name += c;
@@ -311,8 +325,9 @@ std::string SqlBuilder::written() const {
 
 // SQL lets ORDER BY name what SELECT names, which our rankings, made before it, do not.
 Expression SqlBuilder::behind_alias(Expression expression) const {
-  if (expression.column_name().empty() || text_[expression_at_] == '(') return expression;
-  const auto item = selected_names_.find(std::string(expression.column_name()));
+  const std::string name = read_name_.empty() ? std::string(expression.column_name()) : read_name_;
+  if (name.empty() || text_[expression_at_] == '(') return expression;
+  const auto item = selected_names_.find(name);
   return item == selected_names_.end() ? expression : selected_[item->second].expression;
 }
 
@@ -441,12 +456,17 @@ SqlStatement SqlBuilder::finish() {
          "SELECT DISTINCT is answered before preferences and partitions, which then see its columns alone; write GROUP "
          "BY for that");
   }
+  if (sub_ && sub_->number && !query_.limit()) {
+    fail(sub_->begin,
+         "the sub-select numbers rows; WHERE says how many of them there are, as in " + *sub_->number + " <= 5");
+  }
   if (!group_by_.empty()) query_.group_by(std::move(group_by_));
   if (!query_.has_groups() && !aggregates_.empty()) check_one_row();
   query_.aggregate(std::move(aggregates_));
   query_.partition_by(std::move(partition_by_));
   settle_nulls();
   if (!ranking_.empty()) query_.rank_by(std::move(ranking_));
+  if (sub_ && selected_.empty()) selected_ = sub_->selected;
   query_.select(std::move(selected_));
   set_path(query_, std::move(path_));
   const std::size_t start = after(0);

@@ -18,6 +18,7 @@
 #include "engine/query/ast.hpp"
 #include "engine/query/locations.hpp"
 #include "engine/query/sql/parse.hpp"
+#include "engine/query/sql/sub_select.hpp"
 
 // SQL statements as queries. The grammar (parse.cpp) calls the builder for each clause that it recognises; the builder
 // keeps what it cannot place yet, such as aggregates and sorted NULLs, and makes the query of it when the statement
@@ -44,11 +45,16 @@ enum class Clause {
   options
 };
 
+/// Returns a tree with other nodes in place of columns; a null `replacement` leaves the column.
+NodePtr replace_columns(const NodePtr& node, const std::function<NodePtr(const Node&)>& replacement);
+
 /// Builds a query from what the grammar (parse.cpp) finds. The `read_` functions are rules of the grammar: they return
 /// the offset behind what they read and the spaces after it, or nothing where something else stands.
 class SqlBuilder {
  public:
-  SqlBuilder(std::string_view text, const PlaceFunction& place) : text_(text), place_(place) { hide_aggregates(); }
+  /// Reads `text` with the names of tables before columns, `shown`, in names of the answer alone.
+  SqlBuilder(std::string_view text, std::string_view shown, const PlaceFunction& place, std::optional<SubSelect> sub,
+             bool is_inner);
 
   /// Throws a QueryError; bytes of the statement that are no text become '?' in its message.
   [[noreturn]] void fail(std::size_t offset, std::string message) const { fail(place_(offset), std::move(message)); }
@@ -84,7 +90,7 @@ class SqlBuilder {
   void end_aggregate(bool star);
   void define_aggregate();
   void refer_to_aggregate();
-  void where() { query_.where(take_expression()); }
+  void where();
   void having() { query_.having(over_groups(take_expression())); }
   void group_column() { add_key(group_by_); }
   void partition_column() { add_key(partition_by_); }
@@ -99,6 +105,7 @@ class SqlBuilder {
   void reference_value();
   void end_pick();
   void qualify();
+  void number_rows();
   void limit() { query_.limit(integer_); }
   void offset() { query_.offset(integer_); }
   void with_ties() { query_.ties(Ties::all); }
@@ -126,7 +133,11 @@ class SqlBuilder {
   void begin_option() { option_texts_.clear(); }
   void end_option();
 
+  /// Returns true within a sub-select.
+  bool is_inner_at(std::size_t /*offset*/) const { return is_inner_; }
+
   SqlStatement finish();
+  SubSelect finish_sub_select(std::size_t begin, std::size_t end);
 
  private:
   struct Text {
@@ -145,6 +156,10 @@ class SqlBuilder {
   Expression parse(std::size_t offset, std::span<const std::string_view> reserved, std::size_t& end);
   NodePtr with_aggregates(const NodePtr& root, std::span<const AggregateCall> calls);
   const Aggregate& aggregate_of(const AggregateCall& call);
+  NodePtr behind_sub_select(const NodePtr& root, const Location& origin);
+  bool is_named(const std::string& name) const;
+  std::int64_t last_number(const Expression& condition) const;
+  void check_sub_select(std::size_t offset, Clause clause, const std::string& name) const;
   const Aggregate& known_or_added(const Aggregate& aggregate);
   Expression over_groups(Expression expression) const;
   bool holds_aggregate(const Node& node) const;
@@ -181,8 +196,19 @@ class SqlBuilder {
   }
 
   std::string_view text_;
-  std::string hidden_text_;           // the same with names in place of aggregates
-  std::vector<AggregateCall> calls_;  // the outermost ones, by their places
+  std::string_view shown_;
+  std::optional<SubSelect> sub_;
+  struct SubColumn {
+    const SelectItem* item;
+    std::size_t nodes;
+  };
+  std::unordered_map<std::string, SubColumn> sub_columns_;
+  std::size_t sub_nodes_ = 0;  // put in place of columns so far
+  bool is_inner_ = false;
+  std::optional<std::string> number_;  // the name of ROW_NUMBER() OVER (...)
+  std::string read_name_;              // of the expression read last, if it is a column of a sub-select
+  std::string hidden_text_;            // the same with names in place of aggregates
+  std::vector<AggregateCall> calls_;   // the outermost ones, by their places
   const PlaceFunction& place_;
   Query query_;
   Location table_;

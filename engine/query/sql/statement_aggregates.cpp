@@ -20,6 +20,24 @@
 // SUM(x) / COUNT(*), is hidden from the grammar of expressions behind a quoted name of the same length, which is the
 // column of the aggregate once the expression is read.
 namespace skyrank::query {
+
+NodePtr replace_columns(const NodePtr& node, const std::function<NodePtr(const Node&)>& replacement) {
+  if (node->op == Op::column) {
+    NodePtr column = replacement(*node);
+    return column != nullptr ? column : node;
+  }
+  std::vector<NodePtr> children;
+  bool changed = false;
+  for (const NodePtr& child : node->children) {
+    children.push_back(replace_columns(child, replacement));
+    changed = changed || children.back() != child;
+  }
+  if (!changed) return node;
+  Node copy = *node;
+  copy.children = std::move(children);
+  return std::make_shared<const Node>(std::move(copy));
+}
+
 namespace {
 
 std::optional<Aggregate::Function> function_named(std::string_view word) {
@@ -40,7 +58,7 @@ bool is_extreme(Aggregate::Function function) {
 bool continues_expression(std::string_view token) {
   static constexpr std::array<std::string_view, 7> kWords = {"and", "or", "not", "in", "between", "like", "is"};
   return is_one_of(token, kWords) ||
-         (token.size() == 1 && std::string_view("+-*/%=<>!").find(token) != std::string_view::npos);
+         (token.size() == 1 && std::string_view("+-*/%=<>!|:").find(token) != std::string_view::npos);
 }
 
 // An opening bracket of a statement.
@@ -50,23 +68,6 @@ struct Bracket {
   std::size_t arguments = 0;                    // behind the bracket
   bool has_comma = false;
 };
-
-NodePtr replace_columns(const NodePtr& node, const std::function<NodePtr(const Node&)>& replacement) {
-  if (node->op == Op::column) {
-    NodePtr column = replacement(*node);
-    return column != nullptr ? column : node;
-  }
-  std::vector<NodePtr> children;
-  bool changed = false;
-  for (const NodePtr& child : node->children) {
-    children.push_back(replace_columns(child, replacement));
-    changed = changed || children.back() != child;
-  }
-  if (!changed) return node;
-  Node copy = *node;
-  copy.children = std::move(children);
-  return std::make_shared<const Node>(std::move(copy));
-}
 
 }  // namespace
 
@@ -110,7 +111,9 @@ Expression SqlBuilder::parse(std::size_t offset, std::span<const std::string_vie
   while (!is_inside && last != calls_.end() && last->begin < end) ++last;
   if (first != last) parsed.root = with_aggregates(parsed.root, {first, last});
   holds_aggregates_ = first != last;
-  return make_expression(std::move(parsed.root), place_(after(offset)));
+  const Location origin = place_(after(offset));
+  if (sub_) parsed.root = behind_sub_select(parsed.root, origin);
+  return make_expression(std::move(parsed.root), origin);
 }
 
 NodePtr SqlBuilder::with_aggregates(const NodePtr& root, std::span<const AggregateCall> calls) {
@@ -185,6 +188,10 @@ std::optional<std::size_t> SqlBuilder::open_aggregate(std::size_t offset) {
 }
 
 void SqlBuilder::end_aggregate(bool star) {
+  if (sub_ && (sub_->has_groups() || sub_->number)) {
+    fail(aggregate_at_, in_quotes(word_for(function_)) + " is of groups, and the sub-select " +
+                            (sub_->number ? "numbers rows" : "has groups already") + "; run it in an SQL engine");
+  }
   if (star && function_ != Aggregate::Function::count) {
     fail(aggregate_at_, in_quotes(word_for(function_)) + " needs an argument; only COUNT takes '*'");
   }

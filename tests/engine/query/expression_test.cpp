@@ -166,6 +166,26 @@ TEST(Expression, LiteralsAreFinite) {
   EXPECT_THROW(Expression::literal(std::numeric_limits<double>::quiet_NaN()), QueryError);
 }
 
+TEST(Expression, CastsHaveOneName) {
+  const char* const same[][2] = {
+      {"a::int", "cast(a as int64)"},
+      {"CAST(a AS Integer)", "cast(a as int64)"},
+      {"a :: double  precision * 2", "cast(a as float64) * 2"},
+      {"-a::text", "-cast(a as string)"},
+      {"-5::text || b", "cast(-5 as string) || b"},
+      {"a::int::text", "cast(cast(a as int64) as string)"},
+      {"cast ( a + 1 as numeric ( 10 ) )", "cast(a + 1 as decimal(10,0))"},
+      {"a like '50!%!!\\_' escape '!'", "a like '50\\%!\\\\_'"},
+      {"a not like 'é%ééx_' escape 'é'", "a not like '\\%éx_'"},
+  };
+  for (const auto& [text, canonical] : same) {
+    EXPECT_EQ(Expression(text).text(), canonical);
+    EXPECT_EQ(Expression(text), Expression(canonical));
+  }
+  EXPECT_EQ(Expression("cast").column_name(), "cast");
+  EXPECT_EQ(Expression("`cast` + escape").text(), "cast + escape");
+}
+
 TEST(Expression, OnlyAPlainColumnHasAColumnName) {
   EXPECT_EQ(Expression("(price)").column_name(), "price");
   EXPECT_EQ(Expression("`a b`").column_name(), "a b");
@@ -194,7 +214,19 @@ TEST(Expression, ErrorsSayWhereWhatAndWhatWouldBeRight) {
       {"12abc", "expression:1:3: expected an operator after '12', found 'abc'"},
       {"'ü' 'x'", "expression:1:5: expected an operator, found '''"},
       {"a && b", "expression:1:3: expected an operator after 'a', found '&&' (write 'and')"},
-      {"a || b", "expression:1:3: expected an operator after 'a', found '||' (write 'or')"},
+      {"a ||", "expression:1:5: expected a value after '||', found the end of the expression"},
+      {"cast(a)", "expression:1:7: expected an operator or 'as' and a type after 'a', found ')'"},
+      {"cast(a as whole)",
+       "expression:1:11: there is no type 'whole' to cast to; types are int64, uint64, float64, decimal(p, s), bool, "
+       "string, date and timestamp"},
+      {"a::decimal(2, 3)",
+       "expression:1:4: there is no type 'decimal(2, 3)' to cast to; types are int64, uint64, float64, decimal(p, s), "
+       "bool, string, date and timestamp"},
+      {"a::", "expression:1:4: expected a type, such as float64 after '::', found the end of the expression"},
+      {"a like b escape '!'", "expression:1:8: a pattern before 'escape' stands in quotes as it is"},
+      {"a like 'x!' escape '!'",
+       "expression:1:8: '!' escapes '%', '_' and itself, and stands before another character in 'x!'"},
+      {"a like 'x' escape ''", "expression:1:19: 'escape' needs one character, such as '!', found ''"},
       {"!a", "expression:1:1: expected a value, found '!' (write 'not', or '!=' between two values)"},
       {"a = \"x\"",
        "expression:1:5: expected a value after '=', found '\"' (strings stand in single quotes, names with spaces in "

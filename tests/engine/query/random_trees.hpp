@@ -23,6 +23,14 @@ inline NodePtr node(Op op, std::vector<NodePtr> children, bool negated = false) 
   return std::make_shared<const Node>(std::move(result));
 }
 
+inline NodePtr cast(NodePtr value, std::string type) {
+  Node result;
+  result.op = Op::cast;
+  result.children = {std::move(value)};
+  result.name = std::move(type);
+  return std::make_shared<const Node>(std::move(result));
+}
+
 inline NodePtr literal(Value value) {
   Node result;
   result.value = std::move(value);
@@ -78,20 +86,23 @@ inline NodePtr random_tree(int depth) {
   if (depth == 0 || *rc::gen::inRange(0, 5) == 0) return random_leaf();
   const int next = depth - 1;
   const bool flag = *rc::gen::arbitrary<bool>();
-  switch (*rc::gen::inRange(0, 8)) {
+  switch (*rc::gen::inRange(0, 9)) {
     case 0:
     case 1:
     case 2:
-      return node(
-          *rc::gen::element(Op::add, Op::subtract, Op::multiply, Op::divide, Op::modulo, Op::equal, Op::not_equal,
-                            Op::less, Op::less_equal, Op::greater, Op::greater_equal, Op::logical_and, Op::logical_or),
-          random_trees(next, 2));
+      return node(*rc::gen::element(Op::add, Op::subtract, Op::multiply, Op::divide, Op::modulo, Op::equal,
+                                    Op::not_equal, Op::less, Op::less_equal, Op::greater, Op::greater_equal,
+                                    Op::logical_and, Op::logical_or, Op::concat),
+                  random_trees(next, 2));
     case 3:
       return node(*rc::gen::element(Op::negate, Op::logical_not, Op::abs, Op::sqrt, Op::log, Op::exp, Op::floor,
                                     Op::ceil, Op::round, Op::year, Op::weekday, Op::length, Op::lower, Op::upper),
                   random_trees(next, 1));
     case 4: return node(*rc::gen::element(Op::min, Op::max, Op::coalesce), random_trees(next, *rc::gen::inRange(2, 4)));
     case 5: return node(Op::case_when, random_trees(next, *rc::gen::inRange(2, 6)));
+    case 7:
+      return cast(random_tree(next), *rc::gen::element<std::string>("int64", "uint64", "float64", "decimal(10,2)",
+                                                                    "bool", "string", "date", "timestamp"));
     case 6: return node(Op::in, random_trees(next, *rc::gen::inRange(2, 5)), flag);
     default:
       if (*rc::gen::arbitrary<bool>()) return node(Op::like, random_trees(next, 2), flag);

@@ -46,7 +46,7 @@ def beside_decimals(a, b):
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|'(?P<string>(?:[^']|'')*)'|`(?P<quoted>(?:[^`]|``)*)`"
-    r"|(?P<word>[A-Za-z_][A-Za-z_0-9]*)|(?P<symbol><=|>=|<>|!=|==|[-+*/%=<>()\[\],]))"
+    r"|(?P<word>[A-Za-z_][A-Za-z_0-9]*)|(?P<symbol><=|>=|<>|!=|==|\|\||::|[-+*/%=<>()\[\],]))"
 )
 RESERVED = {"and", "or", "not", "in", "between", "is", "null", "true", "false", "case", "when", "then", "else", "end"}
 
@@ -175,6 +175,47 @@ def in_ascii(change, text):
     return "".join(change(c) if c.isascii() else c for c in text)
 
 
+def text_of(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = repr(float(value))
+        return text[:-2] if text.endswith(".0") else text
+    if isinstance(value, datetime.datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    return str(value)
+
+
+def cast(value, target):
+    if value is None:
+        return None
+    if target == "string":
+        return text_of(value)
+    text = value.strip() if isinstance(value, str) else None
+    if target == "int64":
+        number = decimal.Decimal(text) if text is not None else value
+        if text is not None and number != int(number):
+            raise EvaluationError(f"{text} is no int64")
+        return checked(int(number))
+    if target == "float64":
+        return float(value)
+    if target == "bool":
+        return {"true": True, "false": False}[text.lower()] if text is not None else value != 0
+    if target == "date":
+        return datetime.date.fromisoformat(text) if text is not None else as_datetime(value).date()
+    if target == "timestamp":
+        return datetime.datetime.fromisoformat(text) if text is not None else as_datetime(value)
+    precision, scale = (int(number) for number in re.findall(r"\d+", target))
+    number = decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-scale))
+    if number != decimal.Decimal(value) or abs(number) >= decimal.Decimal(10) ** (precision - scale):
+        raise EvaluationError(f"{value} is no {target}")
+    return number
+
+
+def join_texts(a, b):
+    return None if a is None or b is None else text_of(a) + text_of(b)
+
+
 def call(name, arguments):
     if name == "coalesce":
         return next((a for a in arguments if a is not None), None)
@@ -272,6 +313,8 @@ class Parser:
         if self.tokens[self.at][0] == "word" and self.tokens[self.at][1].lower() == "like":
             self.at += 1
             pattern = self.sum()
+            if self.take_word("escape"):
+                pattern = self.escaped(pattern)
             positive = lambda row: like(operand(row), pattern(row))
         elif self.take("in"):
             close = {"(": ")", "[": "]"}[self.take("(", "[")]
@@ -298,7 +341,10 @@ class Parser:
 
     def sum(self):
         left = self.product()
-        while op := self.take("+", "-"):
+        while op := self.take("+", "-", "||"):
+            if op == "||":
+                left = (lambda a, b: lambda row: join_texts(a(row), b(row)))(left, self.product())
+                continue
             left = (lambda op, a, b: lambda row: arithmetic(op, a(row), b(row)))(op, left, self.product())
         return left
 
@@ -319,7 +365,34 @@ class Parser:
                 return None if value is None else checked(-value)
 
             return negated
-        return self.primary()
+        value = self.primary()
+        while self.take("::"):
+            value = self.cast_of(value)
+        return value
+
+    def take_word(self, word):
+        kind, value = self.tokens[self.at]
+        self.at += kind == "word" and value.lower() == word
+        return kind == "word" and value.lower() == word
+
+    def cast_of(self, value):
+        target = self.tokens[self.at][1].lower()
+        self.at += 1
+        if target == "decimal":
+            self.need("(")
+            digits = [self.tokens[self.at][1], self.tokens[self.at + 2][1]]
+            self.at += 3
+            self.need(")")
+            target = f"decimal({digits[0]}, {digits[1]})"
+        target = {"text": "string", "int": "int64", "double": "float64"}.get(target, target)
+        return lambda row: cast(value(row), target)
+
+    def escaped(self, pattern):
+        escape, text = self.tokens[self.at][1], pattern({})
+        self.at += 1
+        parts = re.findall(f"{re.escape(escape)}.|.", text, re.DOTALL)
+        written = "".join("\\" + p[-1] if len(p) == 2 or p == "\\" else p for p in parts)
+        return lambda row: written
 
     def primary(self):
         kind, value = self.tokens[self.at]
@@ -356,6 +429,13 @@ class Parser:
             self.at += 1
             moment = datetime.datetime.fromisoformat(value)
             return lambda row: moment
+        if word.lower() == "cast" and self.take("("):
+            value = self.disjunction()
+            if not self.take_word("as"):
+                raise SyntaxError("expected as")
+            converted = self.cast_of(value)
+            self.need(")")
+            return converted
         if self.take("("):
             arguments = self.list(")")
             return lambda row: call(word.lower(), [a(row) for a in arguments])

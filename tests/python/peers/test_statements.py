@@ -44,11 +44,13 @@ class Statements:
             lambda: f"coalesce({more()}, {more()})",
             lambda: f"case when {self.condition(depth - 1, columns, ())} then {more()} else {more()} end",
             lambda: f"case {self.draw.choice(columns)} when 1 then {more()} when 2 then 7 end",
+            lambda: f"cast({more()} as {self.draw.choice(['integer', 'real'])})",
         )
 
-    def text(self, columns):
-        column = self.draw.choice(columns)
-        return self.draw.choice([column, f"upper({column})", f"lower({column})", f"coalesce({column}, 'none')"])
+    def text(self, columns, whole="ab"):
+        column, whole = self.draw.choice(columns), self.draw.choice(whole)
+        joined = [f"{column} || '-' || {whole}", f"cast({whole} + 1 as text)", f"'x' || {column}"]
+        return self.draw.choice([column, f"upper({column})", f"lower({column})", f"coalesce({column}, 'none')", *joined])
 
     def condition(self, depth, columns=("a", "b", "x"), texts=("s", "p")):
         if depth > 0 and self.draw.random() < 0.5:
@@ -63,9 +65,9 @@ class Statements:
             f"{value} is {negated}null",
         ]
         if texts:
-            text = self.text(texts)
+            text = self.text(texts, [name for name in columns if name in "abw"])
             tests += [f"{text} {negated}like '{self.draw.choice(['b%', '%e', '_nt', 'A%', '%'])}'", f"{text} < 'b'"]
-            tests += [f"{text} {negated}in ('ant', 'u', 'NONE')"]
+            tests += [f"{text} {negated}in ('ant', 'u', 'NONE')", f"{text} {negated}like '{self.draw.choice(['b!%', '%!_z', '!!%', '%!%%'])}' escape '!'"]
         return self.draw.choice(tests)
 
     def aggregate(self):
@@ -102,6 +104,25 @@ class Statements:
         return text + self.window(len(items))
 
 
+    def over_a_sub_select(self):
+        """A statement over a sub-select that computes columns or groups, or whose columns have the table's name before them."""
+        if self.draw.random() < 0.2:
+            name = self.draw.choice([("t", "t"), ("t as h", "h"), ("t h", "h")])
+            return f"select {name[1]}.a, {name[1]}.b + {name[1]}.x as n, s from {name[0]} where {name[1]}.b >= 1{self.window(3)}"
+        grouped = self.draw.random() < 0.4
+        if grouped:
+            inner = f"select p as k, {self.aggregate()} as v, count(*) as w from t{self.where()} group by p"
+        else:
+            inner = f"select {self.number(1)} as v, {self.text(['s', 'p'])} as k, b as w from t{self.where()}"
+        if self.draw.random() < 0.3:
+            inner = f"select k, v, w from ({inner}) where w > 0"
+        alias, name = self.draw.choice([("", ""), (" as h", "h."), (" h", "h.")])
+        where = f" where {self.condition(1, ('v', 'w'), ('k',))}" if self.draw.random() < 0.5 else ""
+        if not grouped and self.draw.random() < 0.4:
+            return f"select {name}k, sum(v) as n, max(w) + 1 as m from ({inner}){alias}{where} group by {name}k{self.window(3)}"
+        return f"select {name}k, v + w as n, v from ({inner}){alias}{where}{self.window(3)}"
+
+
 def comparable(row):
     return tuple(round(float(v), 9) if isinstance(v, (bool, int, float)) else v for v in row)
 
@@ -119,7 +140,7 @@ def test_random_statements(seed):
         peer.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
         data = skyrank_table(rows)
         for _ in range(3):
-            text = draw.choice([statements.plain, statements.grouped])()
+            text = draw.choice([statements.plain, statements.grouped, statements.over_a_sub_select])()
             expected = [comparable(row) for row in peer.execute(text).fetchall()]
             found = list(map(comparable, zip(*skyrank.sql(text, t=data).to_dict().values())))
             assert found == expected, f"{text}\nover {rows}"
@@ -138,6 +159,9 @@ def skyrank_table(rows):
     [
         "SELECT p, s, a FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY p ORDER BY a NULLS LAST, x NULLS LAST, s NULLS LAST) <= 2",
         "SELECT b, x FROM t WHERE x IS NOT NULL QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY x DESC) = 1",
+        "SELECT p, s, a FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY p ORDER BY a DESC NULLS LAST, x NULLS LAST, s NULLS LAST) AS r FROM t) WHERE r <= 2",
+        "SELECT h.b, y FROM (SELECT b, x * 2 AS y, ROW_NUMBER() OVER (PARTITION BY b ORDER BY x, a, s) AS r FROM t WHERE x > 0) AS h WHERE h.r = 1",
+        "SELECT a::DOUBLE / 2 AS h, CAST(b AS VARCHAR) || '/' || p AS k, s FROM t WHERE s LIKE 'b!%' ESCAPE '!' OR a::BIGINT > 2",
         "SELECT p, count(*) AS n, max(s) AS last FROM t GROUP BY p HAVING count(*) > 3",
         "SELECT count(*), min(s), max(s), avg(a), sum(a) FROM t WHERE a > 100",
         "SELECT count(*) FROM t HAVING count(*) > 1000",

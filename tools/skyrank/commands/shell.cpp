@@ -38,12 +38,13 @@ constexpr std::string_view kHelp =
 
 /// The words that statements are made of, for completion.
 constexpr std::string_view kWords[] = {
-    "SELECT", "DISTINCT", "FROM",     "WHERE",   "GROUP BY",   "HAVING",    "ORDER BY",  "LIMIT",     "OFFSET",
-    "WITH",   "TIES",     "AND",      "OR",      "NOT",        "IN",        "BETWEEN",   "LIKE",      "IS NULL",
-    "AS",     "ASC",      "DESC",     "CASE",    "WHEN",       "THEN",      "ELSE",      "END",       "COUNT(",
-    "SUM(",   "MIN(",     "MAX(",     "AVG(",    "COALESCE(",  "AGGREGATE", "LOW",       "HIGH",      "PREFERRING",
-    "AROUND", "PLUS",     "PRIOR TO", "INVERSE", "SKYLINE OF", "LEVELS",    "AT LEAST",  "SKYBAND",   "PARTITION BY",
-    "PICK",   "STEP",     "WEIGHTED", "QUALIFY", "FEASIBLE",   "VIOLATION", "OPTIONS (", "NULLS LAST"};
+    "SELECT",   "DISTINCT",  "FROM",       "WHERE",    "GROUP BY",  "HAVING",     "ORDER BY",     "LIMIT",
+    "OFFSET",   "WITH",      "TIES",       "AND",      "OR",        "NOT",        "IN",           "BETWEEN",
+    "LIKE",     "IS NULL",   "AS",         "ASC",      "DESC",      "CASE",       "WHEN",         "THEN",
+    "ELSE",     "END",       "COUNT(",     "CAST(",    "ESCAPE",    "SUM(",       "MIN(",         "MAX(",
+    "AVG(",     "COALESCE(", "AGGREGATE",  "LOW",      "HIGH",      "PREFERRING", "AROUND",       "PLUS",
+    "PRIOR TO", "INVERSE",   "SKYLINE OF", "LEVELS",   "AT LEAST",  "SKYBAND",    "PARTITION BY", "PICK",
+    "STEP",     "WEIGHTED",  "QUALIFY",    "FEASIBLE", "VIOLATION", "OPTIONS (",  "NULLS LAST"};
 constexpr std::string_view kCommands[] = {".analyze", ".explain", ".help", ".open", ".quit", ".schema", ".tables"};
 
 bool begins_with(std::string_view word, std::string_view beginning) {

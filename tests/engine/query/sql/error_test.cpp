@@ -29,8 +29,9 @@ std::string error_of(std::string_view sql) {
 constexpr Mistake kForeign[] = {
     {"SELECT * FROM t JOIN u ON a = b", "sql:1:17: JOIN"},
     {"SELECT * FROM t\nLEFT JOIN u ON a = b", "sql:2:6: JOIN"},
-    {"SELECT * FROM (SELECT 1)", "sql:1:16: a sub-query"},
-    {"SELECT * FROM (SELECT a, row_number() OVER (ORDER BY a) AS n FROM t) WHERE n < 3", "sql:1:16: a sub-query"},
+    {"SELECT * FROM (SELECT a FROM t JOIN u ON a = b)", "sql:1:32: JOIN"},
+    {"SELECT * FROM (SELECT a FROM t WHERE b > (SELECT max(b) FROM u))", "sql:1:43: a sub-query"},
+    {"SELECT * FROM (SELECT a, sum(b) OVER (ORDER BY a) AS n FROM t) WHERE n < 3", "sql:1:33: a window (OVER)"},
     {"SELECT * FROM t WHERE a IN (SELECT b FROM u)", "sql:1:29: a sub-query"},
     {"SELECT a FROM t UNION SELECT b FROM u", "sql:1:17: UNION"},
     {"SELECT sum(a) OVER (PARTITION BY b) FROM t", "sql:1:15: a window (OVER)"},
@@ -42,6 +43,46 @@ constexpr Mistake kForeign[] = {
 };
 
 constexpr Mistake kMistakes[] = {
+    {"SELECT *, a + 1 AS b FROM t", "sql:1:8: '*' stands alone behind SELECT; beside expressions name the columns"},
+    {"SELECT * FROM (SELECT 1)", "sql:1:24: expected ',' or FROM after '1', found the end of the statement"},
+    {"SELECT c FROM (SELECT a, b + 1 AS cc FROM t) WHERE a > 1",
+     "sql:1:8: the sub-select has no column 'c'; did you mean 'cc'?"},
+    {"SELECT a FROM (SELECT a FROM t ORDER BY a LIMIT 3) x",
+     "sql:1:32: 'ORDER BY' cannot stand in a sub-select, which chooses rows, computes columns and groups; it stands in "
+     "the "
+     "statement around it, or in one of its own"},
+    {"SELECT a, count(*) FROM (SELECT a, count(*) AS n FROM t GROUP BY a) x GROUP BY a",
+     "sql:1:11: 'count' is of groups, and the sub-select has groups already; run it in an SQL engine"},
+    {"SELECT n FROM (SELECT a, count(*) AS n FROM t GROUP BY a) GROUP BY n",
+     "sql:1:59: 'GROUP BY' would make groups of groups, since the sub-select has groups already; run one of them in an "
+     "SQL "
+     "engine"},
+    {"SELECT DISTINCT n FROM (SELECT count(*) AS n FROM t GROUP BY a)",
+     "sql:1:8: SELECT DISTINCT takes no sub-select that has groups or numbers rows; run one of them in an SQL engine"},
+    {"SELECT * FROM (SELECT *, row_number() OVER (ORDER BY a) AS r FROM t)",
+     "sql:1:15: the sub-select numbers rows; WHERE says how many of them there are, as in r <= 5"},
+    {"SELECT * FROM (SELECT *, row_number() OVER (ORDER BY a) AS r FROM t) WHERE r <= 5 AND b > 1",
+     "sql:1:76: WHERE behind a sub-select that numbers rows keeps the first of them, as in r <= 5; other conditions "
+     "stand "
+     "in the sub-select"},
+    {"SELECT * FROM (SELECT *, row_number() OVER (ORDER BY a) AS r FROM t) WHERE r <= 5 ORDER BY a",
+     "sql:1:83: 'ORDER BY' cannot follow a sub-select that numbers rows: its rows come partition by partition, in the "
+     "order "
+     "of their numbers"},
+    {"SELECT a, r FROM (SELECT *, row_number() OVER (ORDER BY a) AS r FROM t) WHERE r <= 5",
+     "sql:1:11: 'r' says in WHERE how many rows there are, and is no column of the answer"},
+    {"SELECT * FROM (SELECT *, row_number() OVER (ORDER BY a) FROM t) WHERE r <= 5",
+     "sql:1:57: expected a name: AS n after ')', found 'FROM'"},
+    {"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY b) AS r FROM t) WHERE r <= 5",
+     "sql:1:59: expected PARTITION BY or ORDER BY after 'b', found ')'"},
+    {"SELECT u.a FROM t",
+     "sql:1:8: there is no table 'u' here; columns are those of 't', and a column with a point in its name stands in "
+     "double "
+     "quotes"},
+    {"SELECT t.a FROM t AS h",
+     "sql:1:8: there is no table 't' here; columns are those of 'h', and a column with a point in its name stands in "
+     "double quotes"},
+    {"SELECT x.a FROM (SELECT a FROM t)", "sql:1:8: there is no table 'x' here: the sub-select has no name"},
     {"SELECT price FORM t ORDER BY price",
      "sql:1:14: expected ',' or FROM after 'price', found 'FORM'; did you mean 'FROM'?"},
     {"SELECT price p r FROM t ORDER BY price",
@@ -249,6 +290,8 @@ constexpr Mistake kMistakes[] = {
 TEST(SqlErrors, OtherPartsOfSqlAreLeftToSqlEngines) {
   for (const Mistake& mistake : kForeign) {
     std::string message = mistake.message + std::string(kElsewhere);
+    if (message.find("DISTINCT in") != std::string::npos)
+      message += "; SELECT DISTINCT e gives each of the values once";
     if (message.find("JOIN") != std::string::npos) {
       message += ": in Python, skyrank.sql(statement, joined=duckdb.sql('... JOIN ...'))";
     }
@@ -272,6 +315,23 @@ TEST(SqlErrors, NamesBeyondAsciiStandInDoubleQuotes) {
   EXPECT_EQ(error_of("SELECT a FROM t\nWHERE \xC3\xA4 = 1 ORDER BY a"),
             "sql:2:7: expected a value after 'WHERE', found '\xC3\xA4' (a name with other characters than letters, "
             "digits and _ stands in double quotes)");
+}
+
+TEST(SqlErrors, SubSelectsDoNotGrowWithoutEnd) {
+  const auto nested = [](int levels, const std::string& column) {
+    std::string statement = "t";
+    for (int i = 0; i < levels; ++i) statement = "(SELECT " + column + " AS a FROM " + statement + ")";
+    return statement.substr(1, statement.size() - 2);
+  };
+  EXPECT_TRUE(error_of(nested(8, "a + a")).starts_with("no error: SELECT a + a + (a + a)"));
+  EXPECT_TRUE(
+      error_of(nested(16, "a + a + a"))
+          .ends_with("with the columns of its sub-select the statement has more than 100000 operators and values"));
+  std::string sum = "a";
+  for (int i = 0; i < 600; ++i) sum += " + 1";
+  EXPECT_EQ(error_of(nested(2, sum)),
+            "sql:1:8: with the columns of its sub-select the expression chains more than 1000 operators");
+  EXPECT_TRUE(error_of(nested(18, "a")).ends_with("sub-selects nest more than 16 levels deep"));
 }
 
 TEST(SqlErrors, DeepNestingIsRefused) {

@@ -253,6 +253,77 @@ std::vector<Statement> dialects() {
   };
 }
 
+std::vector<Statement> names_of_tables() {
+  return {
+      {"SELECT h.a, h.b + h.c AS d FROM t AS h WHERE h.a > 1 ORDER BY h.b",
+       from("t").where("a > 1").rank_by({low("b")}).select({{"a", "a"}, {"d", "b + c"}})},
+      {"SELECT hotels.* FROM 'folder/hotels.csv' ORDER BY hotels.\"two words\"",
+       from("folder/hotels.csv").rank_by({low("`two words`")})},
+      {"SELECT t.a, sum(t.b) + 1 FROM t GROUP BY t.a", from("t")
+                                                           .group_by({"a"})
+                                                           .aggregate({sum("sum(b)", "b")})
+                                                           .select({{"a", "a"}, {"sum(t.b) + 1", "`sum(b)` + 1"}})},
+      {"SELECT * FROM t h ORDER BY a", from("t").rank_by({low("a")})},
+      {"SELECT * FROM t \"the table\" ORDER BY `the table`.a", from("t").rank_by({low("a")})},
+      {"SELECT 'h.a' AS x FROM t h PREFERRING LOW h.a PLUS HIGH H.b AT LEAST 3",
+       skyline(pareto({low("a"), high("b")})).at_least(3).select({{"x", "'h.a'"}})},
+      {"SELECT * FROM t SKYLINE OF t.a MIN", skyline(low("a"))},
+  };
+}
+
+std::vector<Statement> sub_selects() {
+  const RankTerm nothing(Expression::literal(std::int64_t{0}), false);
+  Query best = from("t");
+  best.partition_by({"b"}).rank_by({high("a"), low("c")}).limit(3);
+  Query groups = from("t");
+  groups.where("a > 1").group_by({"b"}).aggregate({count("n"), sum("sum(a)", "a")}).having("n > 2 and `sum(a)` < 9");
+  Query chosen = best;
+  chosen.where("c > 0").select({{"a", "a"}, {"double", "b * 2"}});
+  return {
+      {"SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY b ORDER BY a DESC, c) AS r FROM t) WHERE r <= 3",
+       best},
+      {"SELECT * FROM (SELECT *, row_number() over (partition by b order by a desc, c) n FROM t) x WHERE 4 > x.n",
+       best},
+      {"SELECT x.* FROM (SELECT *, row_number() over (partition by t.b order by t.a desc, c) AS n FROM t) AS x WHERE n "
+       "BETWEEN "
+       "1 AND 3",
+       best},
+      {"SELECT a, d AS \"double\" FROM (SELECT a, b * 2 AS d, row_number() over (partition by b order by a desc, c) AS "
+       "n FROM "
+       "t WHERE c > 0) WHERE n <= 3",
+       chosen},
+      {"SELECT * FROM (SELECT a, b + c AS s FROM t WHERE a > 1 OR b > 1) WHERE s < 5 ORDER BY s DESC LIMIT 2",
+       from("t")
+           .where("(a > 1 or b > 1) and b + c < 5")
+           .rank_by({high("b + c")})
+           .limit(2)
+           .select({{"a", "a"}, {"s", "b + c"}})},
+      {"SELECT s, a + 1 AS a FROM (SELECT a, b + c AS s FROM t) ORDER BY a, 1",
+       from("t").rank_by({low("a + 1"), low("b + c")}).select({{"s", "b + c"}, {"a", "a + 1"}})},
+      {"SELECT y, sum(x) AS s FROM (SELECT year(d) AS y, a * b AS x FROM t) GROUP BY y HAVING s > 1 ORDER BY s DESC",
+       from("t")
+           .group_by({"year(d)"})
+           .aggregate({sum("s", "a * b")})
+           .having("s > 1")
+           .rank_by({high("s")})
+           .select({{"y", "year(d)"}, {"s", "s"}})},
+      {"SELECT * FROM (SELECT b, COUNT(*) AS n FROM t WHERE a > 1 GROUP BY b HAVING COUNT(*) > 2 AND SUM(a) < 9) "
+       "PREFERRING LOW n",
+       Query(groups).prefer(low("n")).select(columns({"b", "n"}))},
+      {"SELECT n FROM (SELECT b, COUNT(*) AS n, SUM(a) AS s FROM t GROUP BY b) WHERE n > 2 AND s < 9 ORDER BY s",
+       from("t")
+           .group_by({"b"})
+           .aggregate({count("n"), sum("s", "a")})
+           .having("n > 2 and s < 9")
+           .rank_by({low("s")})
+           .select(columns({"n"}))},
+      {"SELECT * FROM (SELECT * FROM (SELECT a, b FROM t WHERE a > 1) WHERE b > 2) WHERE a < 9 LIMIT 1",
+       from("t").where("a > 1 and b > 2 and a < 9").rank_by({nothing}).limit(1).select({"a", "b"})},
+      {"SELECT DISTINCT s FROM (SELECT a % 3 AS s FROM t) ORDER BY s",
+       from("t").group_by({{"s", "a % 3"}}).rank_by({low("s")}).select(columns({"s"}))},
+  };
+}
+
 std::vector<Statement> options() {
   ForcedPath path;
   path.algorithms = {"bnl", "sfs"};
@@ -285,6 +356,8 @@ TEST(Sql, PreferencesMeanWhatTheBuilderSays) { expect_queries(preferences()); }
 TEST(Sql, AggregatesMeanWhatTheBuilderSays) { expect_queries(aggregates()); }
 TEST(Sql, NamedKeysMeanWhatTheBuilderSays) { expect_queries(named_keys()); }
 TEST(Sql, WordsOfOtherDialectsMeanWhatTheBuilderSays) { expect_queries(dialects()); }
+TEST(Sql, NamesOfTablesBeforeColumnsSayNothingMore) { expect_queries(names_of_tables()); }
+TEST(Sql, SubSelectsMeanWhatTheBuilderSays) { expect_queries(sub_selects()); }
 TEST(Sql, OptionsMeanWhatTheBuilderSays) { expect_queries(options()); }
 
 TEST(Sql, IsPrintedOneClauseALine) {

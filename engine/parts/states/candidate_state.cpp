@@ -48,13 +48,8 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const BoundQ
     if (has_missing_rules(query)) {
       keep(apply_missing_rules(value_expressions(query), table, rows, query.nan_rule, query.null_rule));
     }
-    const RowSlots slots = slots_of(table, query.partition_columns, rows);
-    const SlotStates<GroupMembers> members = find_members(slots);
-    const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
-    std::vector<RowId> first;
-    first.reserve(order.first.size());
-    for (const std::int64_t position : order.first) first.push_back(rows[position]);
-    return first;
+    const Vector<RowId> first = find_groups(table, query.partition_columns, rows).first_rows;
+    return std::vector<RowId>(first.begin(), first.end());
   });
 }
 

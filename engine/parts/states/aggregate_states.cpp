@@ -424,10 +424,7 @@ StateRows group_states(const query::BoundQuery& query, const Table& part, const 
   for (const int column : columns_of_groups(*query.group)) copy_to_host(part.column(column).data());
   const Grouping grouping{part, rows, find_groups(part, query.group->columns, rows), first_row};
   StateRows states;
-  std::vector<Column> columns;
-  for (const int index : columns_read(query)) {
-    columns.push_back(gather(part.column(index), grouping.groups.first_rows, part.column(index).name()));
-  }
+  std::vector<Column> columns = gather(chosen_columns(part, columns_read(query)), grouping.groups.first_rows).columns();
   const StateLayout layout(*query.group, columns);
   append_states(*query.group, layout, columns,
                 [&](std::size_t a) { return states_of(grouping, query.group->aggregates[a], layout, a); });

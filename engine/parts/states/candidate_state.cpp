@@ -55,11 +55,7 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const BoundQ
 
 /// Returns the columns that the query reads, at `rows`.
 Table columns_at(const BoundQuery& query, const Table& table, const std::vector<RowId>& rows) {
-  std::vector<Column> columns;
-  for (const int index : query::columns_read(query)) {
-    columns.push_back(gather(table.column(index), rows, table.column(index).name()));
-  }
-  return columns.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(columns));
+  return gather(chosen_columns(table, query::columns_read(query)), rows);
 }
 
 }  // namespace

@@ -17,10 +17,18 @@
 #include "engine/operators/rank/scan_stage.hpp"
 #include "engine/operators/skyline/prefix_stage.hpp"
 #include "engine/operators/skyline/skyline_stage.hpp"
+#include "engine/plan/tree.hpp"
+#include "engine/runtime/query_memory.hpp"
+#include "engine/runtime/stopwatch.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
+#include "engine/stop.hpp"
+#include "kernels/common/transfers.hpp"
 
 namespace skyrank::exec {
 
+namespace {
+
+/// Connects the query with the cache: it uses keys of earlier queries, and adds its own.
 void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   const PhysicalPlan& plan = execution.plan;
   if (!plan.operators.skyline_keys && !plan.operators.rank_keys) return;
@@ -36,8 +44,6 @@ void share_keys(Execution& execution, const Table& input, KeyCache& shared) {
   const std::string rows = filtered ? execution.query().condition->text : "";
   execution.share = KeyShare(shared, {KeptAccess::samples(input)->table(), rows});
 }
-
-namespace {
 
 Result run_stages(Execution& execution, const Table& input) {
   RowSet rows = filter_rows(execution, input);
@@ -75,8 +81,7 @@ std::optional<Result> run(Execution& execution, const Table& input, Strategy str
   return run_stages(execution, input);
 }
 
-}  // namespace
-
+/// Answers the query by its plan's strategy, or by the fallback if the strategy's guess turns out wrong.
 Result execute(Execution& execution, const Table& input) {
   const PhysicalPlan& plan = execution.plan;
   std::optional<Result> result = run(execution, input, plan.strategy);
@@ -87,6 +92,7 @@ Result execute(Execution& execution, const Table& input) {
   return std::move(*result);
 }
 
+/// Records how many columns and keys earlier queries had left.
 void note_sharing(Execution& execution) {
   const std::string where = execution.device_state ? " on the GPU" : "";
   if (const auto& device_state = execution.device_state; device_state && device_state->shares()) {
@@ -103,6 +109,41 @@ void note_sharing(Execution& execution) {
   } else if (share.made() > 0) {
     execution.record.rules.applied(Rule::shared_keys, all + " made and kept for later queries" + where);
   }
+}
+
+}  // namespace
+
+std::optional<Result> answer_by(const QueryContext& context, const query::BoundQuery& query, const Table& table,
+                                double room, const std::function<std::optional<Result>(Execution&)>& run) {
+  context.limits.enter("planning");
+  check(context.stop());
+  const QueryMemory columns;
+  kernels::TransferTally tally;
+  const kernels::TallyScope tallied(&tally);
+  Stopwatch total;
+  Execution execution(plan_whole(context, query, table, room), context.count_work, context.stop());
+  execution.context.observer = context.observer;
+  execution.enter = [&](const char* phase) { context.limits.enter(phase); };
+  execution.timing.bind_ms = total.lap();
+  std::optional<Result> result = run(execution);
+  if (!result) return std::nullopt;
+  result->plan = tree(execution.plan, execution.record);
+  result->work = execution.work;
+  result->transferred = {tally.bytes().to_device, tally.bytes().from_device};
+  result->timing = execution.timing;
+  result->timing.total_ms = execution.timing.bind_ms + total.lap();
+  return result;
+}
+
+Result answer(const QueryContext& context, const query::BoundQuery& query, const Table& table, double room) {
+  const auto run = [&](Execution& execution) -> std::optional<Result> {
+    if (execution.plan.on_device) execution.device_state.emplace(execution.plan.sharing_queries > 0);
+    share_keys(execution, table, execution.device_state ? context.engine.device_key_cache : context.engine.key_cache);
+    Result result = execute(execution, table);
+    note_sharing(execution);
+    return result;
+  };
+  return answer_by(context, query, table, room, run).value();
 }
 
 }  // namespace skyrank::exec

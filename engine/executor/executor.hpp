@@ -1,21 +1,24 @@
 #pragma once
 
-#include <skyrank/engine.hpp>
-#include <skyrank/table.hpp>
+#include <functional>
+#include <optional>
 
-#include "engine/keys/key_cache.hpp"
+#include <skyrank/engine.hpp>
+
+#include "engine/executor/plan_whole.hpp"
+#include "engine/executor/query_context.hpp"
 #include "engine/operators/execution.hpp"
 
-// Runs a physical plan.
+// Plans a query over the rows that are there, and runs the plan.
 namespace skyrank::exec {
 
-/// Connects the query with the cache: it uses keys of earlier queries, and adds its own.
-void share_keys(Execution& execution, const Table& input, KeyCache& shared);
+/// Plans and runs a query, by paths for `room` bytes of memory. Throws what the layers below throw; `guarded` makes
+/// public errors of it.
+Result answer(const QueryContext& context, const query::BoundQuery& query, const Table& table,
+              double room = kAllMemory);
 
-/// Answers the query by its plan's strategy, or by the fallback if the strategy's guess turns out wrong.
-Result execute(Execution& execution, const Table& input);
-
-/// Records how many columns and keys earlier queries had left.
-void note_sharing(Execution& execution);
+/// Plans a query, and answers it by `run`; nothing where that returns nothing.
+std::optional<Result> answer_by(const QueryContext& context, const query::BoundQuery& query, const Table& table,
+                                double room, const std::function<std::optional<Result>(Execution&)>& run);
 
 }  // namespace skyrank::exec

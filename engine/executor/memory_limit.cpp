@@ -8,7 +8,7 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/executor/answer.hpp"
+#include "engine/executor/executor.hpp"
 #include "engine/executor/plan_whole.hpp"
 #include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"

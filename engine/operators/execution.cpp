@@ -27,27 +27,53 @@ kernels::TransferBytes transferred() {
 
 namespace {
 
+/// Returns the clock of the stage that a kind of operator belongs to.
+double Timing::*clock_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::scan:
+    case OperatorKind::filter:
+    case OperatorKind::group:
+    case OperatorKind::missing:
+    case OperatorKind::partition: return &Timing::filter_ms;
+    case OperatorKind::skyline_keys:
+    case OperatorKind::rank_keys: return &Timing::keys_ms;
+    case OperatorKind::gather: return &Timing::gather_ms;
+    default: return &Timing::compute_ms;
+  }
+}
+
 Work public_work(const kernels::Work& work) {
   return {work.dominance_tests, work.mask_tests, work.bytes_read, work.bytes_written, work.candidates};
 }
 
 }  // namespace
 
-void book(Execution& execution, const Operator& op, const Report& report) {
-  book(execution, op, report, *execution.record.of(op).ms);
+void Execution::begin(const Operator& op) const {
+  enter(name_of(op.kind).data());
+  context.kernel_context.check();
 }
 
-void book(Execution& execution, const Operator& op, const Report& report, double ms) {
-  OperatorMetrics& metrics = execution.record.of(op);
+void Execution::end(const Operator& op, double ms, double sent_ms, const kernels::TransferBytes& before) {
+  timing.transfer_ms += sent_ms;
+  timing.*clock_of(op.kind) += ms - sent_ms;
+  OperatorMetrics& metrics = record.of(op);
+  metrics.ms = ms;
+  const kernels::TransferBytes after = transferred();
+  const Transferred bytes{after.to_device - before.to_device, after.from_device - before.from_device};
+  if (bytes != Transferred{}) metrics.transferred = bytes;
+}
+
+void Execution::book(const Operator& op, const Report& report, double ms) {
+  OperatorMetrics& metrics = record.of(op);
   metrics.rows = report.rows;
   metrics.ms = ms;
   // The stage's time was booked as one of computing.
   const double transfer_ms = std::min(report.transfer_ms, ms);
-  execution.timing.transfer_ms += transfer_ms;
-  execution.timing.compute_ms -= transfer_ms;
-  if (!execution.context.kernel_context.count_work) return;
+  timing.transfer_ms += transfer_ms;
+  timing.compute_ms -= transfer_ms;
+  if (!context.kernel_context.count_work) return;
   metrics.work = public_work(report.work);
-  execution.work += *metrics.work;
+  work += *metrics.work;
 }
 
 }  // namespace skyrank::exec

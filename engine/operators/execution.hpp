@@ -23,6 +23,9 @@
 // The state of a query that runs, and its clocks.
 namespace skyrank::exec {
 
+/// Returns what this thread's query has transferred so far.
+kernels::TransferBytes transferred();
+
 /// A query that runs: its plan, what the run records of it, and the clocks of the result.
 struct Execution {
   /// The run ends soon after `stop` asks for it.
@@ -39,37 +42,30 @@ struct Execution {
 
   const query::BoundQuery& query() const { return plan.query; }
   DeviceQueryState* device() { return device_state ? &*device_state : nullptr; }
+
+  /// Runs one operator and records its time, which also counts for its stage, and its transfers; the time of copies to
+  /// a device counts as transfer.
+  template <class F>
+  auto timed(const Operator& op, const F& f) {
+    begin(op);
+    const kernels::TransferBytes before = transferred();
+    const double sent_before = sent_ms();
+    Stopwatch watch;
+    auto value = f();
+    end(op, watch.lap(), sent_ms() - sent_before, before);
+    return value;
+  }
+
+  /// Records what the kernels of an operator did in the time that `timed` measured.
+  void book(const Operator& op, const Report& report) { book(op, report, *record.of(op).ms); }
+
+  /// Records what kernels did that ran in one stage with others; `ms` is the operator's share of the stage's time.
+  void book(const Operator& op, const Report& report, double ms);
+
+ private:
+  double sent_ms() const { return device_state ? device_state->transfer_ms() : 0; }
+  void begin(const Operator& op) const;
+  void end(const Operator& op, double ms, double sent_ms, const kernels::TransferBytes& before);
 };
-
-/// Returns what this thread's query has transferred so far.
-kernels::TransferBytes transferred();
-
-/// Runs one operator and records its time, which also counts for a stage, and its transfers; the time of copies to a
-/// device counts as transfer.
-template <class F>
-auto timed(Execution& execution, double& stage_ms, const Operator& op, const F& f) {
-  execution.enter(name_of(op.kind).data());
-  execution.context.kernel_context.check();
-  const kernels::TransferBytes before = transferred();
-  const double sent_before = execution.device_state ? execution.device_state->transfer_ms() : 0;
-  Stopwatch watch;
-  auto value = f();
-  const double ms = watch.lap();
-  const double sent = (execution.device_state ? execution.device_state->transfer_ms() : 0) - sent_before;
-  execution.timing.transfer_ms += sent;
-  stage_ms += ms - sent;
-  OperatorMetrics& metrics = execution.record.of(op);
-  metrics.ms = ms;
-  const kernels::TransferBytes after = transferred();
-  const Transferred bytes{after.to_device - before.to_device, after.from_device - before.from_device};
-  if (bytes != Transferred{}) metrics.transferred = bytes;
-  return value;
-}
-
-/// Records what the kernels of an operator did in the time that `timed` measured.
-void book(Execution& execution, const Operator& op, const Report& report);
-
-/// Records what kernels did that ran in one stage with others; `ms` is the operator's share of the stage's time.
-void book(Execution& execution, const Operator& op, const Report& report, double ms);
 
 }  // namespace skyrank::exec

@@ -10,6 +10,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/executor/run_whole.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/gpus/by_gpus.hpp"
 #include "engine/parts/gpus/plan_table.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
@@ -323,11 +324,8 @@ Partial partial_of_source(const StateSteps& steps, const Source& part, RowId fir
     std::vector<RowId> rows = run_plan(context, plan_query(context, candidates, input), input).rows;
     std::ranges::sort(rows);
     const SourceRows read = context.on_threads([&] { return part.read_rows(rows, columns); });
-    std::vector<Column> chosen;
-    for (const int column : columns) chosen.push_back(read.table.column(column));
     for (RowId& row : rows) row += first_row;
-    Table table = chosen.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(chosen));
-    return {steps.fingerprint, {covers}, std::move(rows), std::move(table)};
+    return {steps.fingerprint, {covers}, std::move(rows), chosen_columns(read.table, columns)};
   });
 }
 

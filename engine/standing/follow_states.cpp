@@ -6,27 +6,12 @@
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/run_query.hpp"
 #include "engine/parts/states/global_rows.hpp"
+#include "engine/parts/states/unite.hpp"
 #include "engine/row_error.hpp"
 #include "engine/standing/standing_query.hpp"
 
 // Standing queries that follow their rows by states: candidates or groups.
 namespace skyrank::exec {
-namespace {
-
-/// Sets the ids of an answer's rows, also in its columns of them.
-void set_rows(const query::BoundQuery& query, std::vector<RowId> rows, Result& result) {
-  result.rows = std::move(rows);
-  std::vector<Column> columns = result.table.columns();
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (query.outputs[c].kind == query::BoundOutput::Kind::row) {
-      columns[c] = row_column(result.rows, columns[c].name());
-    }
-  }
-  if (!columns.empty()) result.table = Table(std::move(columns));
-}
-
-}  // namespace
-
 /// Adds rows where only those are kept that can still be in the answer.
 void Standing::append(Step& step, const QueryContext& context, const Table& rows) const {
   if (step.view.following == Following::front) return append_front(step, context, rows);

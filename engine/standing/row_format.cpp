@@ -25,15 +25,6 @@ std::vector<int> all_columns(const Table& table) {
   return all;
 }
 
-Table without_rows(const Table& schema) {
-  if (schema.num_columns() == 0) return Table().with_unsupported(schema.unsupported());
-  std::vector<Column> columns;
-  for (const Column& column : schema.columns()) {
-    columns.push_back(with_traits(gather(column, {}, column.name()), traits_of(column.data())));
-  }
-  return Table(std::move(columns)).with_unsupported(schema.unsupported());
-}
-
 KeyedQuery with_keys_of(const Query& query, const Table& rows) {
   return has_key_expressions(query) ? with_key_columns(query, rows) : KeyedQuery{query, rows};
 }
@@ -131,21 +122,12 @@ Table RowFormat::kept(const Table& rows, const std::function<RowId(RowId)>& id_o
 std::vector<Int128> RowFormat::times(const Table& rows) const {
   std::vector<Int128> times;
   if (!time_column_) return times;
-  std::vector<RowId> all(static_cast<std::size_t>(rows.num_rows()));
-  std::iota(all.begin(), all.end(), RowId{0});
-  const Column column = gather(rows.column(*time_column_), all, "");
-  times.reserve(all.size());
-  for (const RowId row : all) {
+  const Column column = gather_all(rows.column(*time_column_));
+  times.reserve(static_cast<std::size_t>(column.size()));
+  for (RowId row = 0; row < column.size(); ++row) {
     times.push_back(column.is_null(row) ? kNoTime : nanoseconds(ticks_at(column, row), column.type()));
   }
   return times;
-}
-
-Table chosen_columns(const Table& table, const std::vector<int>& which) {
-  if (which.empty()) return Table::with_rows(table.num_rows());
-  std::vector<Column> columns;
-  for (const int column : which) columns.push_back(table.column(column));
-  return Table(std::move(columns));
 }
 
 std::size_t bytes_of(const Table& table) {

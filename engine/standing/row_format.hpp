@@ -51,9 +51,6 @@ class RowFormat {
   Table no_rows_;
 };
 
-/// Returns some columns of a table, without copying them.
-Table chosen_columns(const Table& table, const std::vector<int>& which);
-
 /// Returns the bytes of memory that a table's columns take.
 std::size_t bytes_of(const Table& table);
 

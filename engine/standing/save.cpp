@@ -140,15 +140,7 @@ void Standing::restore_state(Step& step, const QueryContext& context, SavedRows 
 
 void Standing::restore_skyline(Step& step, const QueryContext& context, SavedRows rows) const {
   // The rest of the query reads some of the columns that rows come with.
-  const std::int64_t size = std::ssize(rows.ids);
-  std::vector<Column> columns;
-  for (const Column& column : format_.no_rows().columns()) {
-    columns.push_back(placeholder_column(column.name(), column.type(), size));
-  }
-  for (std::size_t i = 0; i < front_columns_.size(); ++i) {
-    columns[static_cast<std::size_t>(front_columns_[i])] = rows.columns.column(static_cast<int>(i));
-  }
-  const Table all = columns.empty() ? Table::with_rows(size) : Table(std::move(columns));
+  const Table all = in_schema(format_.no_rows(), rows.columns, front_columns_);
   step.front = plan_front(context, {}, {rows.ids, std::move(rows.keys)});
   follow_skyline(step, context, [&](const std::vector<RowId>& entered) {
     std::vector<RowId> at;

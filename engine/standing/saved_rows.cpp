@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -11,6 +10,7 @@
 
 #include "engine/checked_size.hpp"
 #include "engine/column_traits.hpp"
+#include "engine/operators/gather/column_buffers.hpp"
 #include "engine/operators/gather/gather.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -40,12 +40,7 @@ std::string words_of_column(const Column& column) {
 /// Calls f(values) with a column of each piece whose values lie side by side.
 void for_each_piece(const std::vector<SavedPiece>& pieces, std::size_t column,
                     const std::function<void(const ColumnData&)>& f) {
-  std::vector<RowId> all;
-  for (const SavedPiece& piece : pieces) {
-    all.resize(piece.ids.size());
-    std::iota(all.begin(), all.end(), RowId{0});
-    f(gather(piece.columns.column(static_cast<int>(column)), all, "").data());
-  }
+  for (const SavedPiece& piece : pieces) f(gather_all(piece.columns.column(static_cast<int>(column))).data());
 }
 
 void write_strings(SavedWriter& file, const std::vector<SavedPiece>& pieces, std::size_t column) {
@@ -86,12 +81,10 @@ void write_column(SavedWriter& file, const std::vector<SavedPiece>& pieces, std:
   });
 }
 
-/// Memory of a column that is read.
+/// Memory of a column that is read, which counts for as long as it lives.
 struct SavedColumn {
   kernels::Charge charge;
-  std::unique_ptr<std::byte[]> values;
-  std::unique_ptr<std::int64_t[]> offsets;
-  std::vector<std::uint8_t> validity;  // bits
+  ColumnBuffers buffers;
 };
 
 /// Reads the columns of a file.
@@ -109,22 +102,15 @@ class ColumnReader {
                     to_string(expected.type()) + ")");
     }
     memory_ = std::make_shared<SavedColumn>();
-    ColumnData data;
-    data.type = expected.type();
-    data.length = static_cast<std::int64_t>(ids_.size());
-    data.stride = width_in_bytes(data.type.type);
     read_validity();
-    if (data.type.type == Type::string) {
+    if (expected.type().type == Type::string) {
       read_strings();
-      data.layout = Layout::large_utf8;
-      data.offsets64 = memory_->offsets.get();
     } else {
-      read_numbers(data.type);
+      read_numbers(expected.type());
     }
-    data.values = memory_->values.get();
-    if (!memory_->validity.empty()) data.validity = {memory_->validity.data(), 0};
-    data.owner = std::move(memory_);
-    return with_traits({expected.name(), std::move(data)}, traits_of(expected.data()));
+    const std::shared_ptr<const ColumnBuffers> buffers(memory_, &memory_->buffers);
+    return with_traits(column_of(expected.name(), expected.type(), std::ssize(ids_), buffers),
+                       traits_of(expected.data()));
   }
 
  private:
@@ -134,8 +120,7 @@ class ColumnReader {
   void allocate(std::size_t bytes) {
     if (bytes > file_.left()) file_.damaged("the values of " + what_ + " would end behind it");
     memory_->charge.add(bytes);
-    memory_->values = std::make_unique_for_overwrite<std::byte[]>(
-        std::max(checked_count(bytes, file_.left(), what_), std::size_t{1}));
+    memory_->buffers.values.resize(checked_count(bytes, file_.left(), what_));
   }
 
   void read_validity() {
@@ -146,7 +131,7 @@ class ColumnReader {
     if (rows > file_.left()) file_.damaged("the NULLs of " + what_ + " would end behind it");
     const std::size_t bytes = (rows + kBitsPerByte - 1) / kBitsPerByte;
     memory_->charge.add(bytes);
-    memory_->validity.resize(checked_count(bytes, file_.left(), what_));
+    memory_->buffers.valid.resize(checked_count(bytes, file_.left(), what_));
     std::vector<std::uint8_t> valid;
     for (std::size_t i = 0; i < rows; ++i) {
       if (i % kRowsAtOnce == 0) {
@@ -155,7 +140,7 @@ class ColumnReader {
       }
       const std::uint8_t is_valid = valid[i % kRowsAtOnce];
       if (is_valid > 1) file_.damaged(at_row(i) + " is neither there nor NULL");
-      std::uint8_t& bits = memory_->validity[i / kBitsPerByte];
+      std::uint8_t& bits = memory_->buffers.valid[i / kBitsPerByte];
       bits = static_cast<std::uint8_t>(bits | (is_valid << (i % kBitsPerByte)));
     }
   }
@@ -164,10 +149,10 @@ class ColumnReader {
     const std::size_t bytes =
         checked_multiply(ids_.size(), static_cast<std::size_t>(width_in_bytes(type.type)), "the values of " + what_);
     allocate(bytes);
-    file_.bytes({memory_->values.get(), bytes}, "the values of " + what_);
+    file_.bytes(memory_->buffers.values, "the values of " + what_);
     if (type.type != Type::boolean) return;
     for (std::size_t i = 0; i < bytes; ++i) {
-      if (memory_->values[i] > std::byte{1}) file_.damaged(at_row(i) + " is neither true nor false");
+      if (memory_->buffers.values[i] > std::byte{1}) file_.damaged(at_row(i) + " is neither true nor false");
     }
   }
 
@@ -175,7 +160,7 @@ class ColumnReader {
     const std::size_t rows = ids_.size();
     if (rows > file_.left() / sizeof(std::uint64_t)) file_.damaged("the lengths of " + what_ + " would end behind it");
     memory_->charge.add((rows + 1) * sizeof(std::int64_t));
-    memory_->offsets = std::make_unique<std::int64_t[]>(checked_add(rows, 1, what_));
+    memory_->buffers.offsets64.resize(checked_add(rows, 1, what_));
     std::size_t end = 0;
     std::vector<std::uint64_t> lengths;
     for (std::size_t i = 0; i < rows; ++i) {
@@ -188,10 +173,10 @@ class ColumnReader {
         file_.damaged(at_row(i) + " would end behind it");
       }
       end += checked_count(length, file_.left(), at_row(i));
-      memory_->offsets[i + 1] = static_cast<std::int64_t>(end);
+      memory_->buffers.offsets64[i + 1] = static_cast<std::int64_t>(end);
     }
     allocate(end);
-    file_.bytes({memory_->values.get(), end}, "the characters of " + what_);
+    file_.bytes(memory_->buffers.values, "the characters of " + what_);
   }
 
   SavedReader& file_;

@@ -6,6 +6,7 @@
 
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
+#include "engine/parts/states/unite.hpp"
 
 namespace skyrank::exec {
 
@@ -83,11 +84,7 @@ StatePtr SkylineRows::changed(const StatePtr& base, const std::vector<const Skyl
     add(steps[i]->entered_->rows, [&](RowId id) { return sources.at(id) == i + 1; });
   }
   rows.columns = tables.size() == 1 ? tables.front() : concatenate(tables);
-  if (const auto order = ascending_order(rows.rows); !order.empty()) {
-    rows.columns = gather(rows.columns, order);
-    std::ranges::sort(rows.rows);
-  }
-  return counted(std::move(rows));
+  return counted(in_order_of_rows(std::move(rows)));
 }
 
 std::shared_ptr<const Result> SkylineRows::known_answer() const {

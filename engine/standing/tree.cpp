@@ -9,6 +9,7 @@
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/gpus/row_range.hpp"
 #include "engine/parts/states/concatenate.hpp"
+#include "engine/parts/states/unite.hpp"
 #include "engine/standing/row_format.hpp"
 
 namespace skyrank::exec {
@@ -58,34 +59,12 @@ LeafRows rows_left(const Leaf& before, const LeafChange& change, const NewRows& 
   return rows;
 }
 
-/// Returns the rows of two states, ascending.
-StateRows merged(const StateRows& a, const StateRows& b) {
-  StateRows all = joined({&a, &b});
-  const auto order = ascending_order(all.rows);
-  if (order.empty()) return all;
-  all.columns = gather(all.columns, order);
-  std::ranges::sort(all.rows);
-  return all;
-}
-
 /// Returns the rows that are added to a leaf, without copying them.
 Table added_rows(const LeafChange& change, const NewRows& inserted) {
   return rows_of(inserted.rows, change.added_begin, change.added_begin + std::ssize(change.added));
 }
 
 }  // namespace
-
-StateRows joined(const std::vector<const StateRows*>& states) {
-  if (states.size() == 1) return *states.front();
-  StateRows all;
-  std::vector<Table> tables;
-  for (const StateRows* state : states) {
-    all.rows.insert(all.rows.end(), state->rows.begin(), state->rows.end());
-    tables.push_back(state->columns);
-  }
-  all.columns = concatenate(tables);
-  return all;
-}
 
 StatePtr counted(StateRows rows) {
   const std::size_t bytes = bytes_of(rows.columns) + rows.rows.size() * sizeof(RowId);
@@ -253,9 +232,7 @@ StateRows TreeEdit::groups_of_new_rows(const Leaves& changes, const NewRows& ins
     const RowId first = ids.front() + std::ssize(ids) - std::ssize(change.added);
     states.push_back(kind_->sink(added_rows(change, inserted), first));
   }
-  std::vector<const StateRows*> pointers;
-  for (const StateRows& one : states) pointers.push_back(&one);
-  if (states.size() > 1) return kind_->combine(joined(pointers));
+  if (states.size() > 1) return kind_->combine(joined(pointers_to(states)));
   return states.empty() ? StateRows() : std::move(states.front());
 }
 
@@ -301,7 +278,7 @@ void TreeEdit::change_root(const Leaves& changes, const NewRows& updates, const 
     if (before == nullptr) {
       root_ = counted(std::move(fresh));
     } else {
-      root_ = fresh.rows.empty() ? before : counted(kind_->combine(merged(before->rows, fresh)));
+      root_ = fresh.rows.empty() ? before : counted(kind_->combine(joined({&before->rows, &fresh})));
     }
   }
   const bool is_same = !groups_ && before != nullptr && root_ != nullptr && before->rows.rows == root_->rows.rows &&
@@ -314,9 +291,7 @@ void TreeEdit::change_root(const Leaves& changes, const NewRows& updates, const 
 StateRows TreeEdit::all_rows() const {
   std::vector<StateRows> rows;
   for_each_leaf([&](std::int64_t, const Leaf& one) { rows.push_back({one.ids, one.rows()}); });
-  std::vector<const StateRows*> pointers;
-  for (const StateRows& one : rows) pointers.push_back(&one);
-  return pointers.empty() ? StateRows() : joined(pointers);
+  return rows.empty() ? StateRows() : joined(pointers_to(rows));
 }
 
 void TreeEdit::drop_states() {

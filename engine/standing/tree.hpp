@@ -25,9 +25,6 @@
 // of rows may change them.
 namespace skyrank::exec {
 
-/// Returns the rows of states whose rows ascend from one to the next.
-StateRows joined(const std::vector<const StateRows*>& states);
-
 /// A state that counts as memory for as long as it lives.
 struct CountedState {
   StateRows rows;

@@ -7,7 +7,7 @@
 
 #include "engine/keys/key_columns.hpp"
 #include "engine/keys/keys.hpp"
-#include "engine/query/values.hpp"
+#include "engine/operators/term_numbers.hpp"
 #include "engine/stop.hpp"
 #include "engine/why/why.hpp"
 
@@ -61,29 +61,21 @@ class RowOrder {
   const std::vector<Keys>& keys_;
 };
 
-/// Returns a value as a number on a scale; nothing where it has none.
-std::optional<double> on_scale(const Value& value) {
-  std::optional<double> number = query::double_of(value);
-  if (const auto* date = std::get_if<Date>(&value)) number = date->days;
-  if (const auto* time = std::get_if<Timestamp>(&value)) number = static_cast<double>(time->ticks);
-  return number && std::isfinite(*number) ? number : std::nullopt;
-}
-
 /// Gaps between rows in one term, as shares of its range. Where a term has no scale (`in`, `where`, strings, distances)
 /// or one of the values is missing, every gap is 1.
 class TermGaps {
  public:
   TermGaps(const BoundPreference& term, const Table& table, const Rows& rows) {
     if (term.kind != Kind::low && term.kind != Kind::high) return;
-    const Column column = evaluate_all(term.expression, table, rows, "term");
-    if (column.type().type == Type::string || column.type().type == Type::boolean) return;
+    const Type type = term.expression.root->type.type;
+    if (type == Type::string || type == Type::boolean) return;
     values_.resize(static_cast<std::size_t>(rows.n));
+    for_each_number(term.expression, table, rows, [&](std::int64_t row, std::optional<double> value) {
+      if (value && std::isfinite(*value)) values_[static_cast<std::size_t>(row)] = value;
+    });
     std::optional<double> lowest;
     std::optional<double> highest;
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      check_at(i, current_stop());
-      const std::optional<double> value = on_scale(column.value(i));
-      values_[static_cast<std::size_t>(i)] = value;
+    for (const std::optional<double>& value : values_) {
       if (!value) continue;
       lowest = std::min(*value, lowest.value_or(*value));
       highest = std::max(*value, highest.value_or(*value));

@@ -85,10 +85,7 @@ Table read_whole(const Query& query, const Source& source) {
   const std::vector<int> read = query::columns_read(row_query(query, source.schema()));
   std::vector<std::size_t> units(source.units().size());
   std::iota(units.begin(), units.end(), std::size_t{0});
-  const Table whole = source.read(units, read).table;
-  std::vector<Column> columns;
-  for (const int column : read) columns.push_back(whole.column(column));
-  return columns.empty() ? Table::with_rows(num_rows(source)) : Table(std::move(columns));
+  return chosen_columns(source.read(units, read).table, read);
 }
 
 std::vector<RowId> answer_rows(const QueryContext& context, const BoundQuery& query, const Table& table) {

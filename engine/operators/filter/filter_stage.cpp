@@ -21,8 +21,7 @@ RowSet filter_rows(Execution& execution, const Table& input) {
   execution.record.of(execution.plan.operators.scan).rows = input.num_rows();
   if (!execution.query().condition || execution.plan.operators.filter_last) return all;
   const Operator& op = *execution.plan.operators.filter;
-  RowSet rows = timed(execution, execution.timing.filter_ms, op,
-                      [&] { return passing(execution, *execution.query().condition, input, all); });
+  RowSet rows = execution.timed(op, [&] { return passing(execution, *execution.query().condition, input, all); });
   execution.record.of(op).rows = rows.size();
   return rows;
 }
@@ -30,8 +29,8 @@ RowSet filter_rows(Execution& execution, const Table& input) {
 RowSet filter_groups(Execution& execution, const SourceTable& source, RowSet groups) {
   if (!execution.plan.operators.having) return groups;
   const Operator& op = *execution.plan.operators.having;
-  groups = timed(execution, execution.timing.filter_ms, op,
-                 [&] { return RowSet::listed(filter(*execution.query().having, source.table, groups.view())); });
+  groups = execution.timed(
+      op, [&] { return RowSet::listed(filter(*execution.query().having, source.table, groups.view())); });
   execution.record.of(op).rows = groups.size();
   return groups;
 }
@@ -39,7 +38,7 @@ RowSet filter_groups(Execution& execution, const SourceTable& source, RowSet gro
 Candidates filter_last(Execution& execution, const SourceTable& source, Candidates candidates) {
   if (!execution.plan.operators.filter_last) return candidates;
   const Operator& op = *execution.plan.operators.filter;
-  RowSet rows = timed(execution, execution.timing.filter_ms, op, [&] {
+  RowSet rows = execution.timed(op, [&] {
     const query::BoundExpression& condition = *execution.query().condition;
     if (candidates.rows.has_device_ids()) return passing(execution, condition, source.table, candidates.rows);
     return RowSet::listed(filter(condition, source.table, candidates.rows.view()));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <string_view>
@@ -12,12 +11,13 @@
 
 #include "engine/column_traits.hpp"
 #include "engine/device/resident.hpp"
+#include "engine/operators/gather/column_buffers.hpp"
+#include "engine/placeholder_column.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
 #include "engine/runtime/parallel.hpp"
 #include "engine/stop.hpp"
 #include "kernels/cpu/parallel_sort.hpp"
-#include "kernels/cpu/scratch.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -26,16 +26,6 @@ constexpr std::int64_t kBitsPerByte = 8;
 constexpr std::int64_t kGatherRows = 1 << 13;  ///< rows of a range: random reads soon pay for a task
 constexpr std::int64_t kAhead = 32;            ///< rows whose values are asked for before they are taken
 static_assert(kGatherRows % kBitsPerByte == 0, "ranges of rows must not share a byte of a bitmap");
-
-/// Memory of a gathered column. Charged by the column, which may outlive the engine, rather than by its vectors.
-struct Buffers {
-  ColumnCharge charge;
-  /// Answers are read and dropped: their memory serves the next one.
-  kernels::Scratch<std::byte> values{kernels::Scratch<std::byte>::allocator_type(nullptr)};
-  std::vector<std::int32_t> offsets32;
-  std::vector<std::int64_t> offsets64;
-  std::vector<std::uint8_t> valid;
-};
 
 bool present(const ColumnData& data, RowId row) { return row >= 0 && data.validity(row); }
 
@@ -76,7 +66,7 @@ void gather_each(std::span<const RowId> rows, const std::vector<std::uint8_t>& v
 }
 
 template <class T>
-void gather_plain(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+void gather_plain(const ColumnData& data, std::span<const RowId> rows, ColumnBuffers& to) {
   gather_each<T>(
       rows, to.valid, to.values.data(),
       [from = static_cast<const std::byte*>(data.values), stride = data.stride](RowId row) {
@@ -87,7 +77,7 @@ void gather_plain(const ColumnData& data, std::span<const RowId> rows, Buffers& 
       [&](RowId row) { __builtin_prefetch(static_cast<const std::byte*>(data.values) + row * data.stride); });
 }
 
-void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+void gather_bits(const ColumnData& data, std::span<const RowId> rows, ColumnBuffers& to) {
   gather_each<std::uint8_t>(
       rows, to.valid, to.values.data(),
       [from = static_cast<const std::uint8_t*>(data.values), first = data.bit_offset](RowId row) {
@@ -98,7 +88,7 @@ void gather_bits(const ColumnData& data, std::span<const RowId> rows, Buffers& t
 }
 
 /// Takes few rows of values that are on a GPU from there; returns false where the whole column had better come.
-bool gather_from_gpu(const ColumnData& data, std::span<const RowId> rows, std::size_t width, Buffers& to) {
+bool gather_from_gpu(const ColumnData& data, std::span<const RowId> rows, std::size_t width, ColumnBuffers& to) {
   constexpr std::int64_t kShareOfFew = 16;  // rows one by one cost the host about as much as so many in one piece
   const DeviceValues* const values = device_only_values(data);
   if (values == nullptr) return false;
@@ -113,10 +103,9 @@ bool gather_from_gpu(const ColumnData& data, std::span<const RowId> rows, std::s
   return true;
 }
 
-void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+void gather_values(const ColumnData& data, std::span<const RowId> rows, ColumnBuffers& to) {
   const auto width = static_cast<std::size_t>(width_in_bytes(data.type.type));
-  to.charge.add(rows.size() * width);
-  to.values.resize(rows.size() * width);
+  to.allocate(rows.size() * width);
   if (rows.empty() || std::ranges::all_of(rows, [](RowId row) { return row < 0; })) {
     std::ranges::fill(to.values, std::byte{0});
     return;
@@ -133,7 +122,7 @@ void gather_values(const ColumnData& data, std::span<const RowId> rows, Buffers&
   }
 }
 
-void gather_strings(const ColumnData& data, std::span<const RowId> rows, Buffers& to) {
+void gather_strings(const ColumnData& data, std::span<const RowId> rows, ColumnBuffers& to) {
   const auto n = static_cast<std::int64_t>(rows.size());
   Vector<std::string_view> strings(rows.size());
   for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -141,55 +130,61 @@ void gather_strings(const ColumnData& data, std::span<const RowId> rows, Buffers
       if (present(data, rows[i])) strings[i] = data.string_at(rows[i]);
     }
   });
-  to.charge.add((rows.size() + 1) * (sizeof(std::int64_t) + sizeof(std::int32_t)));
-  to.offsets64.resize(rows.size() + 1);
+  to.allocate_offsets(rows.size());
   for (std::int64_t i = 0; i < n; ++i) {
     to.offsets64[i + 1] = to.offsets64[i] + static_cast<std::int64_t>(strings[i].size());
   }
-  to.charge.add(static_cast<std::size_t>(to.offsets64.back()));
-  to.values.resize(static_cast<std::size_t>(to.offsets64.back()));
+  to.allocate(static_cast<std::size_t>(to.offsets64.back()));
   for_each_range(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       std::copy_n(reinterpret_cast<const std::byte*>(strings[i].data()), strings[i].size(),
                   to.values.data() + to.offsets64[i]);
     }
   });
-  if (to.offsets64.back() > std::numeric_limits<std::int32_t>::max()) return;
-  to.offsets32.reserve(to.offsets64.size());
-  for (const std::int64_t offset : to.offsets64) to.offsets32.push_back(static_cast<std::int32_t>(offset));
-  to.offsets64.clear();
-}
-
-ColumnData describe(DataType type, std::int64_t length, std::shared_ptr<const Buffers> buffers) {
-  ColumnData data;
-  data.type = type;
-  data.length = length;
-  data.values = buffers->values.data();
-  data.stride = width_in_bytes(type.type);
-  if (type.type == Type::string) {
-    data.layout = buffers->offsets32.empty() ? Layout::large_utf8 : Layout::utf8;
-    data.offsets32 = buffers->offsets32.empty() ? nullptr : buffers->offsets32.data();
-    data.offsets64 = buffers->offsets64.empty() ? nullptr : buffers->offsets64.data();
-  }
-  if (!buffers->valid.empty()) data.validity = {buffers->valid.data(), 0};
-  data.owner = std::move(buffers);
-  return data;
+  to.shorten_offsets();
 }
 
 }  // namespace
 
 Column gather(const Column& column, std::span<const RowId> rows, std::string name) {
   const ColumnData& data = column.data();
-  auto buffers = std::make_shared<Buffers>();
+  auto buffers = std::make_shared<ColumnBuffers>();
   buffers->valid = gather_validity(data, rows, buffers->charge);
   if (data.type.type == Type::string) {
     gather_strings(data, rows, *buffers);
   } else {
     gather_values(data, rows, *buffers);
   }
-  const Column taken(std::move(name), describe(data.type, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
-  return with_traits(taken, traits_of(data));
+  return with_traits(column_of(std::move(name), data.type, std::ssize(rows), std::move(buffers)), traits_of(data));
 }
+
+Column gather_all(const Column& column) {
+  Vector<RowId> all(static_cast<std::size_t>(column.size()));
+  std::iota(all.begin(), all.end(), RowId{0});
+  return gather(column, all, column.name());
+}
+
+Table chosen_columns(const Table& table, std::span<const int> which) {
+  if (which.empty()) return Table::with_rows(table.num_rows());
+  std::vector<Column> columns;
+  for (const int column : which) columns.push_back(table.column(column));
+  return Table(std::move(columns));
+}
+
+Table in_schema(const Table& schema, const Table& read, std::span<const int> which) {
+  const std::int64_t rows = read.num_rows();
+  if (schema.num_columns() == 0) return Table::with_rows(rows).with_unsupported(schema.unsupported());
+  std::vector<Column> columns;
+  for (const Column& column : schema.columns()) {
+    columns.push_back(placeholder_column(column.name(), column.type(), rows));
+  }
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    columns[static_cast<std::size_t>(which[i])] = read.column(static_cast<int>(i));
+  }
+  return Table(std::move(columns)).with_unsupported(schema.unsupported());
+}
+
+Table without_rows(const Table& schema) { return gather(schema, {}).with_unsupported(schema.unsupported()); }
 
 Table gather_read(const Table& table, const std::vector<int>& read, std::span<const RowId> rows) {
   if (table.num_columns() == 0) return Table::with_rows(static_cast<std::int64_t>(rows.size()));
@@ -249,15 +244,14 @@ Column gather(const query::BoundExpression& expression, const Table& table, std:
 }
 
 Column row_column(std::span<const RowId> rows, std::string name) {
-  auto buffers = std::make_shared<Buffers>();
+  auto buffers = std::make_shared<ColumnBuffers>();
   const std::span<const std::byte> bytes = std::as_bytes(rows);
-  buffers->charge.add(bytes.size());
-  buffers->values.resize(bytes.size());
+  buffers->allocate(bytes.size());
   constexpr std::int64_t kBytesOfTask = std::int64_t{1} << 20;
   for_each_range(static_cast<std::int64_t>(bytes.size()), kBytesOfTask, [&](std::int64_t begin, std::int64_t end) {
     std::memcpy(buffers->values.data() + begin, bytes.data() + begin, static_cast<std::size_t>(end - begin));
   });
-  return Column(std::move(name), describe({Type::int64}, static_cast<std::int64_t>(rows.size()), std::move(buffers)));
+  return column_of(std::move(name), Type::int64, std::ssize(rows), std::move(buffers));
 }
 
 Vector<std::int64_t> ascending_order(std::span<const std::int64_t> numbers) {

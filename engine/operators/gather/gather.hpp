@@ -12,6 +12,19 @@ namespace skyrank::exec {
 /// result owns its memory. Strings of any layout come back as utf8 (large_utf8 beyond 2 GiB), booleans as bytes.
 Column gather(const Column& column, std::span<const RowId> rows, std::string name);
 
+/// All values of a column, as above.
+Column gather_all(const Column& column);
+
+/// Some columns of a table, without copying them.
+Table chosen_columns(const Table& table, std::span<const int> which);
+
+/// A table with all columns of a schema, of which those in `which` have the values of the columns of `read`, in their
+/// order, and the others none.
+Table in_schema(const Table& schema, const Table& read, std::span<const int> which);
+
+/// The columns of a table without a row of it.
+Table without_rows(const Table& schema);
+
 /// The rows of a table at `rows`, in that order: each column as above.
 Table gather(const Table& table, std::span<const RowId> rows);
 

@@ -74,10 +74,7 @@ class AnswerRows {
 Column measure_column(const query::BoundOutput& output, const Candidates& candidates,
                       const std::optional<Vector<std::int64_t>>& positions) {
   const Column& all = candidates.measures[output.measure];
-  if (positions) return gather(all, *positions, output.name);
-  Vector<RowId> every(static_cast<std::size_t>(all.size()));
-  std::iota(every.begin(), every.end(), RowId{0});
-  return gather(all, every, output.name);
+  return positions ? gather(all, *positions, output.name) : gather_all(all.renamed(output.name));
 }
 
 Column output_column(const query::BoundOutput& output, const SourceTable& source, std::span<const RowId> rows,
@@ -100,7 +97,7 @@ Result gather(Execution& execution, const SourceTable& source, const Candidates&
               std::optional<Vector<std::int64_t>> positions) {
   Result result;
   const Operator& op = execution.plan.operators.gather;
-  result.table = timed(execution, execution.timing.gather_ms, op, [&] {
+  result.table = execution.timed(op, [&] {
     result.levels = levels_of(execution, candidates, positions);
     const std::vector<query::BoundOutput>& outputs = execution.query().outputs;
     const auto is_measure = [](const query::BoundOutput& output) {

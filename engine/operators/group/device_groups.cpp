@@ -1,7 +1,6 @@
 #include "engine/operators/group/device_groups.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -13,6 +12,7 @@
 #include "engine/device/resident.hpp"
 #include "engine/expression/load.hpp"
 #include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/totals.hpp"
 #include "engine/operators/partition/device_partitions.hpp"
 #include "engine/operators/window.hpp"
 #include "engine/runtime/query_memory.hpp"
@@ -24,8 +24,6 @@
 namespace skyrank::exec {
 namespace {
 
-__extension__ using Int128 = __int128;
-__extension__ using Unsigned128 = unsigned __int128;
 using Function = Aggregate::Function;
 using kernels::cuda::groups::IntegerTotal;
 namespace groups = kernels::cuda::groups;
@@ -35,9 +33,7 @@ bool is_stored_as_integer(Type type) {
   return is_integer(type) || type == Type::date || type == Type::timestamp || type == Type::decimal64;
 }
 
-Int128 sum_of(const IntegerTotal& total) {
-  return static_cast<Int128>(Unsigned128{total.sum_high} << 64 | total.sum_low);
-}
+Int128 sum_of(const IntegerTotal& total) { return static_cast<Int128>(UInt128{total.sum_high} << 64 | total.sum_low); }
 
 /// Groups of rows that lie sorted by their codes, and the totals of the columns that aggregates name.
 class DeviceGroups {
@@ -87,9 +83,9 @@ class DeviceGroups {
                              return static_cast<std::int64_t>(total.count);
                            }));
       case Function::sum:
-        return aggregate.type.type == Type::uint64 ? sum<std::uint64_t>(aggregate, argument, totals)
-                                                   : sum<std::int64_t>(aggregate, argument, totals);
-      case Function::avg: return average(aggregate, argument, totals);
+      case Function::avg:
+        return aggregate.argument->root->type == Type::uint64 ? finish<std::uint64_t>(aggregate, argument, totals)
+                                                              : finish<std::int64_t>(aggregate, argument, totals);
       case Function::min:
       case Function::max: break;
     }
@@ -142,23 +138,15 @@ class DeviceGroups {
   }
 
   template <class T>
-  Column sum(const query::BoundAggregate& aggregate, const Column& argument, const Vector<IntegerTotal>& totals) const {
-    auto sums = finished(totals, [&](const IntegerTotal& total, std::int64_t g) {
-      const Int128 value = sum_of(total);
-      if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) {
-        throw sum_overflow(aggregate, DataType(type_of<T>()), first_rows_[g]);
-      }
-      return static_cast<T>(value);
+  Column finish(const query::BoundAggregate& aggregate, const Column& argument,
+                const Vector<IntegerTotal>& totals) const {
+    return with_finish<T, Int128>(aggregate, [&](const auto& value_of) {
+      auto values = finished(totals, [&](const IntegerTotal& total, std::int64_t g) {
+        const Total<Int128> exact{sum_of(total), static_cast<std::int64_t>(total.count)};
+        return total.count > 0 ? value_of(exact, first_rows_[g]) : 0;
+      });
+      return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid(argument, totals));
     });
-    return Column::own(aggregate.name, std::move(sums), valid(argument, totals));
-  }
-
-  Column average(const query::BoundAggregate& aggregate, const Column& argument,
-                 const Vector<IntegerTotal>& totals) const {
-    auto averages = finished(totals, [](const IntegerTotal& total, std::int64_t) {
-      return total.count > 0 ? static_cast<double>(sum_of(total)) / static_cast<double>(total.count) : 0.0;
-    });
-    return Column::own(aggregate.name, std::move(averages), valid(argument, totals));
   }
 
   Column extreme(const query::BoundAggregate& aggregate, const Column& argument,

@@ -39,6 +39,6 @@ Table group_without_rows(const query::BoundGroup& group, const Table& no_groups)
 Column argument_of(const query::BoundAggregate& aggregate, const Table& table, const Rows& rows);
 
 /// Returns the error of a sum that its type does not hold. `row` is the first one of the group.
-RowError sum_overflow(const query::BoundAggregate& aggregate, DataType type, RowId row);
+RowError sum_overflow(const query::BoundAggregate& aggregate, RowId row);
 
 }  // namespace skyrank::exec

@@ -27,8 +27,7 @@ Grouped make_groups(Execution& execution, const Table& input, const RowSet& rows
 SourceTable group_rows(Execution& execution, const Table& input, RowSet& rows) {
   if (!execution.query().group) return {input};
   const Operator& op = *execution.plan.operators.group;
-  Grouped grouped =
-      timed(execution, execution.timing.filter_ms, op, [&] { return make_groups(execution, input, rows); });
+  Grouped grouped = execution.timed(op, [&] { return make_groups(execution, input, rows); });
   rows = RowSet::all(grouped.table.num_rows());
   execution.record.of(op).rows = grouped.num_groups.value_or(rows.size());
   execution.record.of(op).note = grouped.numbering;

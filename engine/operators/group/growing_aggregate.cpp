@@ -31,9 +31,10 @@ const T* values_in(const Column& column) {
 Rows all_rows(const Table& unit) { return {unit.num_rows(), nullptr}; }
 
 /// Returns a column of finish(state, first row) for the groups that have values, NULL for the others.
-template <class T, class State, class Finish>
+template <class State, class Finish>
 Column finished(const BoundAggregate& aggregate, const Vector<State>& states, const SlotOrder& order,
                 const Finish& finish) {
+  using T = decltype(finish(State{}, RowId{0}));
   const auto groups = static_cast<std::size_t>(order.count());
   QueryMemory::hold(groups * sizeof(T));
   std::vector<T> values(groups);
@@ -113,20 +114,8 @@ class Totals final : public StatesOf<Total<Sum>> {
   }
 
   Column finish(const BoundAggregate& aggregate, const SlotOrder& order) const override {
-    if (aggregate.function == Function::avg) {
-      const DataType type = aggregate.argument->root->type;
-      return finished<double>(aggregate, this->states_, order,
-                              [&](const Total<Sum>& total, RowId) { return average(total, type); });
-    }
-    const auto sums = [&]<class Out>(Out) {
-      return finished<Out>(aggregate, this->states_, order, [&](const Total<Sum>& total, RowId first_row) {
-        return finished_sum<Out>(total.sum, aggregate, first_row);
-      });
-    };
-    if constexpr (std::is_same_v<Sum, WideSum>) {
-      if (is_decimal(aggregate.type.type)) return sums(Int128{});  // of 38 digits, whatever the argument has
-    }
-    return sums(T{});
+    return with_finish<T, Sum>(aggregate,
+                               [&](const auto& finish) { return finished(aggregate, this->states_, order, finish); });
   }
 };
 
@@ -175,7 +164,7 @@ class Extremes final : public StatesOf<Extreme<T, kHighest>> {
   }
 
   Column finish(const BoundAggregate& aggregate, const SlotOrder& order) const override {
-    return finished<T>(aggregate, this->states_, order, [](const State& state, RowId) { return state.value; });
+    return finished(aggregate, this->states_, order, [](const State& state, RowId) { return state.value; });
   }
 };
 

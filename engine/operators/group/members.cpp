@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+
 namespace skyrank::exec {
 namespace {
 
@@ -49,6 +50,22 @@ SlotStates<GroupMembers> find_members(const RowSlots& slots) {
         if (members.count == 0) members.first = later.first;
         members.count += later.count;
       });
+}
+
+SlotStates<std::int64_t> count_values(const RowSlots& slots, const Column& values) {
+  return fold_slots(
+      slots, std::int64_t{0}, [&](std::int64_t& count, std::int64_t i) { count += values.is_null(i) ? 0 : 1; },
+      [](std::int64_t& count, std::int64_t more) { count += more; });
+}
+
+RowGroups find_groups(const Table& table, std::span<const int> columns, const Rows& rows, Numbering numbering) {
+  RowSlots slots = slots_of(table, columns, rows, numbering);
+  SlotStates<GroupMembers> members = find_members(slots);
+  SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
+  Vector<RowId> first_rows;
+  first_rows.reserve(order.first.size());
+  for (const std::int64_t position : order.first) first_rows.push_back(rows[position]);
+  return {std::move(slots), std::move(members), std::move(order), std::move(first_rows)};
 }
 
 }  // namespace skyrank::exec

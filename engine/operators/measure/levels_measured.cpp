@@ -4,14 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/expression/source.hpp"
 #include "engine/indicators/crowding.hpp"
 #include "engine/operators/skyline/levels.hpp"
 #include "engine/operators/skyline/levels_at_once.hpp"
-#include "engine/query/bind/binding.hpp"
+#include "engine/operators/term_numbers.hpp"
 #include "kernels/cpu/indicators/indicators.hpp"
 #include "kernels/cpu/select/sort_by_value.hpp"
 
@@ -34,16 +34,6 @@ std::vector<const query::BoundPreference*> value_terms(const query::BoundPrefere
   std::vector<const query::BoundPreference*> terms;
   for (const query::BoundPreference& child : preference.children) terms.push_back(value(child));
   return terms;
-}
-
-/// Returns an expression of numbers as one of float64.
-query::BoundExpression as_float64(const query::BoundExpression& expression) {
-  query::BoundExpression product = expression;
-  product.root =
-      query::make_node(query::Op::multiply, Type::float64, {expression.root, query::make_literal(1.0, Type::float64)});
-  product.type = Type::float64;
-  product.column = -1;
-  return product;
 }
 
 /// The range of a term's finite values in a level.
@@ -123,15 +113,11 @@ void MeasuredLevels::add_levels(std::span<const std::int64_t> rows, std::span<co
 
 void MeasuredLevels::add_values(const query::BoundPreference& term, const Table& table, const exec::Rows& rows) {
   Values values(static_cast<std::size_t>(rows.n));
-  const Source source(as_float64(term.expression), table, rows);
-  for_blocks<double>(source,
-                     [&](std::int64_t begin, std::int64_t size, const double* block, const std::uint8_t* valid) {
-                       for (std::int64_t i = 0; i < size; ++i) {
-                         values[begin + i] = valid != nullptr && valid[i] == 0 ? kMissing : block[i];
-                       }
-                     });
+  for_each_number(term.expression, table, rows, [&](std::int64_t row, std::optional<double> value) {
+    values[static_cast<std::size_t>(row)] = value.value_or(kMissing);
+  });
   values_.push_back(std::move(values));
-  high_.push_back((term.kind == Preference::Kind::high) != term.inverted);
+  high_.push_back(is_high(term));
 }
 
 /// Takes rows without a value out of their levels.

@@ -8,7 +8,7 @@ RowSet apply_missing_rules(Execution& execution, const SourceTable& source, RowS
   const query::BoundQuery& query = execution.query();
   if (!execution.plan.operators.missing) return rows;
   const Operator& op = *execution.plan.operators.missing;
-  rows = timed(execution, execution.timing.filter_ms, op, [&] {
+  rows = execution.timed(op, [&] {
     return RowSet::listed(
         apply_missing_rules(value_expressions(query), source.table, rows.view(), query.nan_rule, query.null_rule));
   });

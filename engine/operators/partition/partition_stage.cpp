@@ -20,8 +20,8 @@ Segments partition_rows(Execution& execution, const SourceTable& source, const R
   if (!execution.plan.operators.partition) return one_segment(rows.size());
   const Operator& op = *execution.plan.operators.partition;
   if (!split) {
-    split = timed(execution, execution.timing.filter_ms, op,
-                  [&] { return segments_of(classify(number_partitions(execution, source, rows.view()))); });
+    split =
+        execution.timed(op, [&] { return segments_of(classify(number_partitions(execution, source, rows.view()))); });
   }
   execution.record.of(op).rows = rows.size();
   execution.record.of(op).partitions = split->count();

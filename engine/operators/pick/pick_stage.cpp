@@ -4,17 +4,88 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/operators/gather/gather.hpp"
-#include "engine/operators/pick/pick.hpp"
 #include "engine/operators/skyline/skyline.hpp"
+#include "engine/operators/term_numbers.hpp"
+#include "engine/query/bound.hpp"
 #include "kernels/cpu/pick/pick.hpp"
 
 // Each segment is picked from on its own. What a preference kept is on the host, as the plan sees to.
 namespace skyrank::exec {
 namespace {
+
+constexpr double kInfiniteTerm = std::numeric_limits<double>::infinity();
+
+/// The values of the terms that `pick` weighs against each other, row by row: less is better, as in `low`.
+struct TermValues {
+  std::size_t terms = 0;
+  Vector<double> values;  ///< an infinity for what is missing: the better or the worse one, as the query's rules say
+};
+
+/// Returns the reference point of the volume, as its values are.
+std::vector<double> reference_of(const query::BoundQuery& query) {
+  const std::vector<const query::BoundPreference*> terms = query::picked_terms(*query.preference);
+  std::vector<double> reference = query.pick->reference;
+  for (std::size_t t = 0; t < terms.size(); ++t) reference[t] = is_high(*terms[t]) ? -reference[t] : reference[t];
+  return reference;
+}
+
+/// Evaluates the terms that are weighed (query::picked_terms) as float64.
+TermValues term_values(const query::BoundQuery& query, const Table& table, const Rows& rows) {
+  const std::vector<const query::BoundPreference*> terms = query::picked_terms(*query.preference);
+  const double of_null = query.null_rule == Missing::best ? -kInfiniteTerm : kInfiniteTerm;
+  TermValues result{terms.size(), Vector<double>(static_cast<std::size_t>(rows.n) * terms.size())};
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const bool high = is_high(*terms[t]);
+    for_each_number(terms[t]->expression, table, rows, [&](std::int64_t row, std::optional<double> value) {
+      double& stored = result.values[static_cast<std::size_t>(row) * terms.size() + t];
+      if (value && !std::isnan(*value)) {
+        stored = (high ? -*value : *value) + 0.0;
+      } else {
+        stored = value ? kInfiniteTerm : of_null;
+      }
+    });
+  }
+  return result;
+}
+
+/// Replaces the values of some rows by places between the best, 0, and the worst, 1, of the finite ones of each term.
+void scale_to_range(TermValues& values) {
+  const std::size_t terms = values.terms;
+  for (std::size_t t = 0; t < terms; ++t) {
+    double best = kInfiniteTerm;
+    double worst = -kInfiniteTerm;
+    for (std::size_t at = t; at < values.values.size(); at += terms) {
+      const double value = values.values[at];
+      if (!std::isfinite(value)) continue;
+      best = std::min(best, value);
+      worst = std::max(worst, value);
+    }
+    // Halves, as the difference of two floats may be infinite.
+    const double range = worst / 2 - best / 2;
+    for (std::size_t at = t; at < values.values.size(); at += terms) {
+      double& value = values.values[at];
+      if (!std::isfinite(value)) {
+        value = value < 0 ? 0 : 1;
+      } else {
+        value = range > 0 ? (value / 2 - best / 2) / range : 0;
+      }
+    }
+  }
+}
+
+/// Returns the row that is best in the first term, of equal ones the first.
+std::size_t best_in_first_term(const TermValues& values) {
+  std::size_t best = 0;
+  for (std::size_t row = 0; row * values.terms < values.values.size(); ++row) {
+    if (values.values[row * values.terms] < values.values[best * values.terms]) best = row;
+  }
+  return best;
+}
 
 /// A part of the values, as points.
 kernels::PointRows points_of(const TermValues& values) {
@@ -125,7 +196,7 @@ Candidates flagged(const Candidates& all, const Vector<std::uint8_t>& flags) {
 
 Candidates pick(Execution& execution, const SourceTable& source, const Candidates& kept, const Candidates& all) {
   const Operator& op = *execution.plan.operators.pick;
-  Candidates picked = timed(execution, execution.timing.compute_ms, op, [&] {
+  Candidates picked = execution.timed(op, [&] {
     const Picker picker(execution, source, kept, all);
     Vector<std::uint8_t> flags(static_cast<std::size_t>(kept.rows.size()));
     std::ranges::fill(flags, std::uint8_t{0});

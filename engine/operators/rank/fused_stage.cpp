@@ -16,11 +16,11 @@ std::optional<Result> rank_fused(Execution& execution, const Table& input) {
                                     with_memory_left(execution.plan.machine), execution.plan.sample.ranking);
   execution.record.of(operators.scan).rows = input.num_rows();
   Report report;
-  Vector<RowId> rows = timed(execution, execution.timing.compute_ms, *operators.order, [&] {
+  Vector<RowId> rows = execution.timed(*operators.order, [&] {
     return rank_fused(execution.query(), input, path, fused_options(execution.plan), execution.context, report);
   });
   execution.record.of(*operators.order).path = describe_path(path);
-  book(execution, *operators.order, report);
+  execution.book(*operators.order, report);
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows.size());
   const Candidates all{RowSet::all(input.num_rows()), one_segment(input.num_rows())};
   return gather(execution, {input}, all, std::move(rows));

@@ -22,22 +22,21 @@ PartitionedRows rank_partitions(Execution& execution, const SourceTable& source,
   const Operators& operators = execution.plan.operators;
   const Window window = window_of(query);
   const Rows view = rows.view();
-  const RowSlots slots = timed(execution, execution.timing.filter_ms, *operators.partition,
-                               [&] { return number_partitions(execution, source, view); });
+  const RowSlots slots =
+      execution.timed(*operators.partition, [&] { return number_partitions(execution, source, view); });
   if (!keeps_best_in_memory(window, slots.count(), rows.size())) {
     execution.record.rules.left_out(Rule::partition_top_k, "there are too many partitions for the rows");
-    return {.split = timed(execution, execution.timing.filter_ms, *operators.partition,
-                           [&] { return segments_of(classify(slots)); })};
+    return {.split = execution.timed(*operators.partition, [&] { return segments_of(classify(slots)); })};
   }
-  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+  const std::vector<Keys> keys = execution.timed(*operators.rank_keys, [&] {
     return make_rank_keys(query.ranking, source.table, rows, packs_ranking(execution.plan), nullptr, &execution.share);
   });
   if (keys.size() > 1) {
     execution.record.rules.left_out(Rule::partition_top_k, "the ranking needs several keys");
     return {};
   }
-  PartitionAnswer answer = timed(execution, execution.timing.compute_ms, *operators.order,
-                                 [&] { return best_of_partitions(slots, keys.front().column, window); });
+  PartitionAnswer answer =
+      execution.timed(*operators.order, [&] { return best_of_partitions(slots, keys.front().column, window); });
   execution.record.of(*operators.partition).rows = rows.size();
   execution.record.of(*operators.partition).partitions = answer.partitions;
   execution.record.of(*operators.rank_keys).rows = rows.size();
@@ -45,7 +44,7 @@ PartitionedRows rank_partitions(Execution& execution, const SourceTable& source,
   report.rows = static_cast<std::int64_t>(answer.positions.size());
   report.work.bytes_read =
       static_cast<std::uint64_t>(rows.size()) * static_cast<std::uint64_t>(keys.front().column.width);
-  book(execution, *operators.order, report);
+  execution.book(*operators.order, report);
   return {.ranked = std::move(answer.positions)};
 }
 
@@ -60,7 +59,7 @@ struct RankedRows {
 std::vector<Keys> keys_of_ranking(Execution& execution, const Table& table, const RowSet& rows, KeyShare* share) {
   const Operator& op = *execution.plan.operators.rank_keys;
   execution.record.of(op).rows = rows.size();
-  return timed(execution, execution.timing.keys_ms, op, [&] {
+  return execution.timed(op, [&] {
     return make_rank_keys(execution.query().ranking, table, rows, packs_ranking(execution.plan), execution.device(),
                           share);
   });
@@ -79,7 +78,7 @@ std::optional<RankedRows> partition_best(Execution& execution, const Table& tabl
       return std::nullopt;  // partition_all needs less memory, or reports the lack
     }
   };
-  auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition, find);
+  auto partitions = execution.timed(*execution.plan.operators.partition, find);
   if (!partitions) return std::nullopt;
   auto keys = keys_of_ranking(execution, table, partitions->row_set(), nullptr);
   return RankedRows{std::move(*partitions), std::move(keys)};
@@ -98,8 +97,9 @@ std::optional<RankedRows> partition_all(Execution& execution, const Table& table
     if (made) ordered = made->in_order(keys);
     return made;
   };
-  auto partitions = timed(execution, execution.timing.filter_ms, *execution.plan.operators.partition,
-                          [&] { return try_on_device(execution, table, columns, Rule::device_partitions, make); });
+  auto partitions = execution.timed(*execution.plan.operators.partition, [&] {
+    return try_on_device(execution, table, columns, Rule::device_partitions, make);
+  });
   if (!partitions) return std::nullopt;
   return RankedRows{std::move(*partitions), std::move(ordered)};
 }

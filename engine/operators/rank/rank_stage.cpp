@@ -17,7 +17,7 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
   if (execution.plan.device_partitions) context.constraints.device = kernels::Device::cuda;
   Ranker ranker(window, context, n);
   Report report;
-  Vector<std::int64_t> positions = timed(execution, execution.timing.compute_ms, order, [&] {
+  Vector<std::int64_t> positions = execution.timed(order, [&] {
     if (partitions == nullptr) return ranker.rank(keys, segments, report);
     Vector<std::int64_t> ranked = ranker.rank(keys, segments, report, partitions->order());
     return ranker.was_at_once() ? std::move(ranked) : partitions->answer(ranked);
@@ -32,7 +32,7 @@ Vector<std::int64_t> rank_segments(Execution& execution, const std::vector<Keys>
     price_repeated(path, segments_to_solve(segments), execution.context.machine.threads);
   }
   execution.record.of(order).path = std::move(path);
-  book(execution, order, report);
+  execution.book(order, report);
   execution.record.of(order).rows = static_cast<std::int64_t>(positions.size());
   return positions;
 }
@@ -47,14 +47,13 @@ std::optional<Vector<std::int64_t>> rank(Execution& execution, const SourceTable
     return cut(window, candidates.segments);
   }
   if (query.ranking.empty()) {
-    auto positions = timed(execution, execution.timing.compute_ms, *operators.order,
-                           [&] { return cut(window, candidates.segments); });
+    auto positions = execution.timed(*operators.order, [&] { return cut(window, candidates.segments); });
     execution.record.of(*operators.order).rows = static_cast<std::int64_t>(positions.size());
     return positions;
   }
   // After a skyline these are keys of its rows alone.
   KeyShare* const share = execution.plan.preference ? nullptr : &execution.share;
-  const std::vector<Keys> keys = timed(execution, execution.timing.keys_ms, *operators.rank_keys, [&] {
+  const std::vector<Keys> keys = execution.timed(*operators.rank_keys, [&] {
     return make_rank_keys(query.ranking, source.table, candidates.rows, packs_ranking(execution.plan),
                           execution.device(), share, candidates.measures);
   });

@@ -14,14 +14,14 @@ namespace {
 std::optional<Vector<RowId>> rank_in_one_pass(Execution& execution, const DeviceScan& scan, const Table& input) {
   const Operator& order = *execution.plan.operators.order;
   Report report;
-  auto rows = timed(execution, execution.timing.compute_ms, order, [&] {
+  auto rows = execution.timed(order, [&] {
     return rank_scan(execution.query(), scan, input, execution.context, execution.record.of(order).path, report);
   });
   if (!rows) return std::nullopt;
   for (const auto* op : {&execution.plan.operators.filter, &execution.plan.operators.rank_keys}) {
     if (*op) execution.record.of(**op).note = "in one pass with the ranking";
   }
-  book(execution, order, report);
+  execution.book(order, report);
   return rows;
 }
 
@@ -34,8 +34,8 @@ std::optional<Result> rank_scanned(Execution& execution, const Table& input) {
   rules.left_out(Rule::device_scan, "the query is more than what a scan of columns can do");
   const Operators& operators = execution.plan.operators;
   execution.record.of(operators.scan).rows = n;
-  const auto scan = timed(execution, execution.timing.keys_ms, *operators.rank_keys,
-                          [&] { return match_scan(*execution.device_state, query, input); });
+  const auto scan =
+      execution.timed(*operators.rank_keys, [&] { return match_scan(*execution.device_state, query, input); });
   if (!scan.columns && !scan.computed) return std::nullopt;
   auto rows = rank_in_one_pass(execution, scan, input);
   if (!rows) return std::nullopt;

@@ -23,12 +23,12 @@ std::optional<SkylinePrefix> find_candidates(Execution& execution, const Table& 
   const auto path = planner::choose(*plan.selection, plan.constraints, with_memory_left(plan.machine),
                                     skyline_prefix_statistics(plan));
   Report report;
-  auto found = timed(execution, execution.timing.compute_ms, prefix, [&] {
+  auto found = execution.timed(prefix, [&] {
     return find_skyline_prefix(execution.query(), input, *plan.selection, path, fused_options(plan), execution.context,
                                report);
   });
   execution.record.of(prefix).path = describe_path(path);
-  book(execution, prefix, report);
+  execution.book(prefix, report);
   if (found) execution.record.of(prefix).rows = std::ssize(found->rows);
   return found;
 }

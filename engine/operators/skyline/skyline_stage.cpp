@@ -107,7 +107,7 @@ void book_steps(Execution& execution, SkylineSolver& solver, const SkylineKeys& 
     }
     execution.record.of(step).path = std::move(path);
     const double share = sum > 0 ? reports[s].ms / sum : 1 / static_cast<double>(reports.size());
-    book(execution, step, reports[s], stage_ms * share);
+    execution.book(step, reports[s], stage_ms * share);
     n = std::min(n, reports[s].rows);
   }
 }
@@ -133,13 +133,13 @@ Candidates keep_band(Execution& execution, const Candidates& all, const SkylineK
   Report report;
   const bool counts = *query.skyband != kAllRows;
   const SkybandRule rule{*query.skyband, query.distinct, query.asks_for_levels(), execution.plan.counts_on_device};
-  Candidates kept = timed(execution, execution.timing.compute_ms, op, [&] {
+  Candidates kept = execution.timed(op, [&] {
     Candidates band = narrow(all, keep_skyband(keys, all.segments.bounds, rule, context, report), places);
     if (!rule.with_levels) band.levels = ParetoLevels::not_found();
     return band;
   });
   report.rows = kept.rows.size();
-  book(execution, op, report);
+  execution.book(op, report);
   if (counts) execution.record.of(op).note = describe_counting(keys, rule.on_device);
   return kept;
 }
@@ -152,7 +152,7 @@ Candidates keep_levels(Execution& execution, const Candidates& all, const Skylin
   const Operator& last = execution.plan.operators.skyline.back();
   LowerLevels lower;
   AtOnce at_once;
-  Candidates kept = timed(execution, execution.timing.compute_ms, last, [&] {
+  Candidates kept = execution.timed(last, [&] {
     const LevelRule rule = level_rule(execution.query());
     if (keeps_rows_there(execution, keys, all.segments, solver)) {
       auto there = keep_best_on_device(keys, all.segments.bounds, rule, solver, reports[0]);
@@ -177,7 +177,7 @@ Candidates prefer(Execution& execution, const SourceTable& source, RowSet rows, 
   Candidates all{std::move(rows), std::move(segments)};
   if (!execution.plan.preference) return all;
   const Operators& operators = execution.plan.operators;
-  SkylineKeys keys = timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] {
+  SkylineKeys keys = execution.timed(*operators.skyline_keys, [&] {
     SkylineKeys made = make_skyline_keys(*execution.plan.preference, source.table, all.rows, execution.device(), share);
     return all.segments.order.empty() ? made : take(made, all.segments.order);
   });

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "engine/device/device_query_state.hpp"
-#include "engine/executor/plan_whole.hpp"
+#include "engine/executor/executor.hpp"
 #include "engine/keys/device/make_device_keys.hpp"
 #include "engine/keys/key_columns.hpp"
 #include "engine/operators/execution.hpp"
 #include "engine/operators/gather/gather_stage.hpp"
 #include "engine/operators/rank/rank_stage.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
-#include "engine/plan/tree.hpp"
 #include "engine/runtime/query_memory.hpp"
 #include "engine/runtime/side_by_side.hpp"
 #include "engine/runtime/stopwatch.hpp"
@@ -45,10 +44,10 @@ IntegerRange united(const IntegerRange& a, const IntegerRange& b) {
 }
 
 /// The GPUs of a query, each with the keys of its share of the rows.
-class Team {
+class GpuTeam {
  public:
   /// With `keeps_columns`, columns stay on the GPUs for later queries.
-  Team(const EngineState& state, const Execution& execution, const TableParts& shares, bool keeps_columns)
+  GpuTeam(const EngineState& state, const Execution& execution, const TableParts& shares, bool keeps_columns)
       : terms_(execution.plan.preference->terms),
         step_(execution.plan.preference->steps.front()),
         context_(execution.context.kernel_context),
@@ -190,28 +189,24 @@ class TeamRun {
     Stopwatch watch;
     const bool keeps_columns =
         context_.engine.options.share_columns && execution.record.rules.rules().has(Rule::device_columns);
-    Team team(context_.engine, execution, shares_, keeps_columns);
-    const bool made =
-        timed(execution, execution.timing.keys_ms, *operators.skyline_keys, [&] { return team.make_keys(); });
+    GpuTeam team(context_.engine, execution, shares_, keeps_columns);
+    const bool made = execution.timed(*operators.skyline_keys, [&] { return team.make_keys(); });
     if (!made) return std::nullopt;
     execution.record.of(*operators.skyline_keys).rows = n;
     const Operator& skyline = operators.skyline.front();
-    Vector<RowId> rows = timed(execution, execution.timing.compute_ms, skyline, [&] { return team.find(); });
+    Vector<RowId> rows = execution.timed(skyline, [&] { return team.find(); });
     TeamRecord done{static_cast<std::int64_t>(team.compared()), watch.lap(), {}};
     Report report;
     report.rows = static_cast<std::int64_t>(rows.size());
     report.work = team.work();
-    book(execution, skyline, report);
+    execution.book(skyline, report);
     execution.record.of(skyline).path = path_of(shares_.tables.size(), n, done.compared);
     const SourceTable source{table_, {}, false};
     const Candidates candidates{RowSet::listed(std::move(rows)), one_segment(report.rows)};
     Result result = gather(execution, source, candidates, rank(execution, source, candidates));
     const kernels::TransferBytes bytes = transferred();
-    result.transferred = done.transferred = {bytes.to_device, bytes.from_device};
+    done.transferred = {bytes.to_device, bytes.from_device};
     execution.record.origin = std::make_shared<const TableOrigin>(origin_(done));
-    result.plan = tree(execution.plan, execution.record);
-    result.work = execution.work;
-    result.timing = execution.timing;
     return result;
   }
 
@@ -247,16 +242,8 @@ TeamAnswer answer_as_team(const QueryContext& context, const query::BoundQuery& 
                           const TableParts& shares, const std::function<TableOrigin(const TeamRecord&)>& origin) {
   const auto run = [&] {
     const kernels::AccountScope counted(context.engine.memory.get());
-    const QueryMemory columns;
-    kernels::TransferTally tally;
-    const kernels::TallyScope tallied(&tally);
-    Stopwatch watch;
-    context.limits.enter("planning");
-    PhysicalPlan planned = plan_whole(context, host_query, table);
-    Execution execution(std::move(planned), context.count_work, context.stop());
-    execution.enter = [&](const char* phase) { context.limits.enter(phase); };
-    execution.timing.bind_ms = watch.lap();
-    return TeamRun(context, table, shares, origin).run(execution);
+    return answer_by(context, host_query, table, kAllMemory,
+                     [&](Execution& execution) { return TeamRun(context, table, shares, origin).run(execution); });
   };
   try {
     return {context.on_threads(run), "the host makes some of the keys"};

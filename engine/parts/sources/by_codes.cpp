@@ -146,8 +146,8 @@ std::optional<Result> CodesRun::answer(std::string& why_not) {
   Grouped groups = counted([&] { return merged().finish(num_rows(source_)); });
   const double read_ms = watch.lap();
   const StateContext over_groups{context_.over(origin_({bytes_, std::nullopt})), steps_.query, steps_.run};
-  FinishedGroups finished{std::move(groups.table), {groups.first_rows.begin(), groups.first_rows.end()}};
-  Result result = GroupState(over_groups).answer(std::move(finished));
+  const StateRows finished{{groups.first_rows.begin(), groups.first_rows.end()}, std::move(groups.table)};
+  Result result = GroupState(over_groups).answer(finished);
   result.timing.read_ms = read_ms;
   return result;
 }

@@ -310,11 +310,8 @@ class UnitsRun {
 
   UnitAnswer answer_over_rows(const StateSteps& steps, const UnitPart& part, std::span<const RowId> rows) const {
     Table left = gather_read(part.rows.table, query_.columns, rows);
-    StateRows state;
+    StateRows state{{}, chosen_columns(left, query_.columns)};
     for (const RowId row : rows) state.rows.push_back(part.id(row));
-    std::vector<Column> columns;
-    for (const int column : query_.columns) columns.push_back(left.column(column));
-    state.columns = Table(std::move(columns));
     std::vector<Result> runs;
     Partial partial = partial_of(steps, state, part.covers, &runs);
     return {std::move(partial), std::move(left), std::move(runs.front())};
@@ -392,15 +389,7 @@ class UnitsRun {
 
   UnitRows result() {
     CountedRows left = std::move(left_).rows();
-    const auto count = static_cast<std::int64_t>(left.state.rows.size());
-    std::vector<Column> columns;
-    for (const Column& column : source_.schema().columns()) {
-      columns.push_back(placeholder_column(column.name(), column.type(), count));
-    }
-    for (std::size_t i = 0; i < query_.columns.size(); ++i) {
-      columns[static_cast<std::size_t>(query_.columns[i])] = left.state.columns.column(static_cast<int>(i));
-    }
-    return {.table = Table(std::move(columns)),
+    return {.table = in_schema(source_.schema(), left.state.columns, query_.columns),
             .rows = std::move(left.state.rows),
             .skipped = skipped_,
             .dominated = dominated_,

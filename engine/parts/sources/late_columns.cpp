@@ -21,9 +21,9 @@ using query::BoundOutput;
 using query::BoundQuery;
 
 /// The rows of some units, which a table has one after the other: their numbers in the table and in the source.
-class UnitRows {
+class UnitPlaces {
  public:
-  UnitRows(const Source& source, const std::vector<std::size_t>& units) {
+  UnitPlaces(const Source& source, const std::vector<std::size_t>& units) {
     std::int64_t first = 0;
     std::int64_t here = 0;
     std::size_t next = 0;
@@ -63,7 +63,7 @@ class UnitRows {
 };
 
 /// The rows of an answer with all columns that its outputs read.
-struct AnswerRows {
+struct LateRows {
   Table table;
   std::vector<RowId> places;                ///< per row of the answer: its row in `table`
   std::optional<SourceCharge> charge = {};  ///< for what was read
@@ -88,13 +88,13 @@ SourceRows pick_from_whole(const QueryContext& context, const QueryPlan& plan, c
                            const std::vector<RowId>& ids) {
   const SourceCharge charge(context.engine, plan.query.location, ColumnSizes(source, plan.late).of_units(plan.units));
   const SourceRows whole = source.read(plan.units, plan.late);
-  return {gather_read(whole.table, plan.late, UnitRows(source, plan.units).in_table(ids)), whole.bytes};
+  return {gather_read(whole.table, plan.late, UnitPlaces(source, plan.units).in_table(ids)), whole.bytes};
 }
 
 /// Reads the late columns for the rows `ids` of the source, which are `rows` of `input`. Adds to `bytes` what is read
 /// of storage. Rows that are read alone are read in the order of the source.
-AnswerRows read_late(const QueryContext& context, const QueryPlan& plan, const Source& source, const Table& input,
-                     const std::vector<RowId>& rows, const std::vector<RowId>& ids, std::uint64_t& bytes) {
+LateRows read_late(const QueryContext& context, const QueryPlan& plan, const Source& source, const Table& input,
+                   const std::vector<RowId>& rows, const std::vector<RowId>& ids, std::uint64_t& bytes) {
   SourceCharge charge(context.engine, plan.query.location,
                       ColumnSizes(source, plan.late).of_rows(static_cast<std::int64_t>(rows.size())));
   const bool whole = reads_whole_columns(context, plan, source, rows.size());
@@ -118,7 +118,7 @@ AnswerRows read_late(const QueryContext& context, const QueryPlan& plan, const S
 /// Returns the rows of an answer in the source.
 std::vector<RowId> rows_in_source(const QueryPlan& plan, const Source& source, const std::vector<RowId>* ids,
                                   const std::vector<RowId>& rows) {
-  if (ids == nullptr) return UnitRows(source, plan.units).in_source(rows);
+  if (ids == nullptr) return UnitPlaces(source, plan.units).in_source(rows);
   std::vector<RowId> all;
   all.reserve(rows.size());
   for (const RowId row : rows) all.push_back((*ids)[static_cast<std::size_t>(row)]);
@@ -129,7 +129,7 @@ std::vector<RowId> rows_in_source(const QueryPlan& plan, const Source& source, c
 bool is_measure(const BoundOutput& output) { return output.kind == BoundOutput::Kind::measure; }
 
 /// Makes the outputs of an answer whose late columns are read.
-void make_outputs(const QueryPlan& plan, const AnswerRows& answer, Result& result) {
+void make_outputs(const QueryPlan& plan, const LateRows& answer, Result& result) {
   std::vector<Column> columns;
   int measures = 0;  // behind the row of a selection
   for (std::size_t i = 0; i < plan.query.outputs.size(); ++i) {
@@ -180,7 +180,7 @@ void finish_answer(const QueryContext& context, const QueryPlan& plan, const Sou
   context.on_threads([&] {
     const std::vector<RowId> rows = std::move(result.rows);
     result.rows = rows_in_source(plan, source, ids, rows);
-    AnswerRows answer;
+    LateRows answer;
     if (!plan.late.empty()) answer = read_late(context, plan, source, input, rows, result.rows, bytes);
     make_outputs(plan, answer, result);
   });

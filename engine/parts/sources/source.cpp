@@ -39,12 +39,8 @@ namespace {
 
 class InMemorySource final : public Source {
  public:
-  explicit InMemorySource(Table table) : table_(std::move(table)), units_{{table_.num_rows()}} {
-    std::vector<Column> columns;
-    for (const Column& column : table_.columns()) columns.push_back(take(column, {}));
-    schema_ =
-        (columns.empty() ? Table::with_rows(0) : Table(std::move(columns))).with_unsupported(table_.unsupported());
-  }
+  explicit InMemorySource(Table table)
+      : table_(std::move(table)), schema_(exec::without_rows(table_)), units_{{table_.num_rows()}} {}
 
   const Table& schema() const override { return schema_; }
   const std::vector<SourceUnit>& units() const override { return units_; }
@@ -56,10 +52,7 @@ class InMemorySource final : public Source {
   }
 
   SourceRows read_rows(std::span<const RowId> rows, std::span<const int>) const override {
-    if (table_.columns().empty()) return {Table::with_rows(static_cast<std::int64_t>(rows.size())), 0};
-    std::vector<Column> columns;
-    for (const Column& column : table_.columns()) columns.push_back(take(column, rows));
-    return {Table(std::move(columns)), 0};
+    return {exec::gather(table_, rows), 0};
   }
 
  private:

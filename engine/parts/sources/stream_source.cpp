@@ -15,6 +15,7 @@
 
 #include "engine/arrow_checks.hpp"
 #include "engine/arrow_owned.hpp"
+#include "engine/operators/gather/gather.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -79,10 +80,7 @@ Table empty_table(Stream& stream) {
   const EmptyArray none(*schema);
   ArrowArray array = none.array();
   // The columns refer to no memory of the arrays, which end here: taking rows copies them.
-  const Table table = import_arrow(&array, &*schema);
-  std::vector<Column> columns;
-  for (const Column& column : table.columns()) columns.push_back(take(column, {}));
-  return columns.empty() ? Table::with_rows(0) : Table(std::move(columns));
+  return exec::gather(import_arrow(&array, &*schema), {});
 }
 
 /// Returns the next batch, or nothing at the end of the stream.

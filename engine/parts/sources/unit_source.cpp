@@ -11,9 +11,9 @@
 #include <skyrank/error.hpp>
 
 #include "engine/decimal.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/concatenate.hpp"
-#include "engine/placeholder_column.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -23,17 +23,11 @@ namespace {
   throw DataError("unit " + std::to_string(unit) + " of the source " + what);
 }
 
-Table without_rows(const Table& table) {
-  std::vector<Column> columns;
-  for (const Column& column : table.columns()) columns.push_back(take(column, {}));
-  return (columns.empty() ? Table::with_rows(0) : Table(std::move(columns))).with_unsupported(table.unsupported());
-}
-
 /// Storage that an application reads, one unit at a time.
 class UnitSource final : public Source {
  public:
   UnitSource(const Table& schema, std::vector<SourceUnit> units, UnitReader read, UnitStatisticsReader statistics)
-      : schema_(without_rows(schema)),
+      : schema_(exec::without_rows(schema)),
         units_(std::move(units)),
         read_(std::move(read)),
         statistics_(std::move(statistics)) {
@@ -76,10 +70,7 @@ class UnitSource final : public Source {
       for (; next < rows.size() && rows[next] < end; ++next) here.push_back(rows[next] - begin);
       begin = end;
       if (here.empty() || columns.empty()) continue;
-      std::vector<Column> chosen;
-      const Table all = read_unit(unit, columns);
-      for (const Column& column : all.columns()) chosen.push_back(take(column, here));
-      tables.emplace_back(std::move(chosen));
+      tables.push_back(exec::gather(read_unit(unit, columns), here));
     }
     return {in_schema(tables, columns, static_cast<std::int64_t>(rows.size())), 0};
   }
@@ -112,18 +103,10 @@ class UnitSource final : public Source {
 
   /// A table of all columns of the schema, of which `columns` were read.
   Table in_schema(const std::vector<Table>& tables, std::span<const int> columns, std::int64_t rows) const {
-    if (schema_.columns().empty()) return Table::with_rows(rows).with_unsupported(schema_.unsupported());
-    std::vector<Column> all;
-    for (const Column& column : schema_.columns()) {
-      all.push_back(exec::placeholder_column(column.name(), column.type(), rows));
-    }
-    if (!columns.empty() && !tables.empty()) {
-      const Table read = tables.size() == 1 ? tables.front() : exec::concatenate(tables);
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        all[static_cast<std::size_t>(columns[i])] = read.column(static_cast<int>(i));
-      }
-    }
-    return Table(std::move(all)).with_unsupported(schema_.unsupported());
+    const Table read = tables.empty()       ? Table::with_rows(rows)
+                       : tables.size() == 1 ? tables.front()
+                                            : exec::concatenate(tables);
+    return exec::in_schema(schema_, read, tables.empty() ? std::span<const int>() : columns);
   }
 
   Table schema_;

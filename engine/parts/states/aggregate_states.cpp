@@ -23,6 +23,7 @@
 #include "engine/operators/group/totals.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
+#include "engine/runtime/stored_values.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -51,19 +52,6 @@ void read_sum(std::string_view text, std::int64_t count, std::optional<WideSum>&
 }
 
 void read_sum(std::string_view text, std::int64_t, std::optional<ExactSum>& sum) { sum = ExactSum::parse(text); }
-
-/// Calls f with a value of the type in which a column of an evaluation type that has an order stores its values.
-template <class F>
-auto with_stored_type(DataType type, const F& f) {
-  switch (type.type) {
-    case Type::boolean: return f(std::uint8_t{});
-    case Type::date: return f(std::int32_t{});
-    case Type::uint64: return f(std::uint64_t{});
-    case Type::decimal128: return f(Int128{});
-    case Type::float64: return f(double{});
-    default: return f(std::int64_t{});  // int64, decimal64 and timestamps
-  }
-}
 
 template <class T>
 const T* values_of(const Column& column) {
@@ -161,52 +149,30 @@ void append_states(const query::BoundGroup& group, const StateLayout& layout, st
 struct Grouping {
   const Table& part;
   const Rows& rows;
-  const RowSlots& slots;
-  const SlotOrder& groups;
-  const SlotStates<GroupMembers>& members;
+  const RowGroups groups;
   RowId first_row;
-
-  std::size_t count() const { return static_cast<std::size_t>(groups.count()); }
 };
 
 /// Returns the states of the groups' slots, in the order of the groups.
 template <class State>
 Vector<State> in_order(const Grouping& grouping, const SlotStates<State>& states) {
   Vector<State> ordered;
-  ordered.reserve(grouping.count());
-  for (const std::int64_t slot : grouping.groups.slots) ordered.push_back(states[slot]);
+  ordered.reserve(grouping.groups.first_rows.size());
+  for (const std::int64_t slot : grouping.groups.order.slots) ordered.push_back(states[slot]);
   return ordered;
 }
 
 std::vector<std::int64_t> counts_of(const Grouping& grouping) {
   std::vector<std::int64_t> counts;
-  counts.reserve(grouping.count());
-  for (const std::int64_t slot : grouping.groups.slots) counts.push_back(grouping.members[slot].count);
+  counts.reserve(grouping.groups.first_rows.size());
+  for (const std::int64_t slot : grouping.groups.order.slots) counts.push_back(grouping.groups.members[slot].count);
   return counts;
 }
 
 std::vector<std::int64_t> counts_of(const Grouping& grouping, const Column& argument) {
   if (!argument.may_have_nulls()) return counts_of(grouping);
-  const auto counts = fold_slots(
-      grouping.slots, std::int64_t{0},
-      [&](std::int64_t& count, std::int64_t i) { count += argument.is_null(i) ? 0 : 1; },
-      [](std::int64_t& count, std::int64_t more) { count += more; });
-  const Vector<std::int64_t> ordered = in_order(grouping, counts);
+  const Vector<std::int64_t> ordered = in_order(grouping, count_values(grouping.groups.slots, argument));
   return {ordered.begin(), ordered.end()};
-}
-
-template <class T, class Sum>
-Vector<Total<Sum>> totals_of(const Grouping& grouping, const Column& argument) {
-  const T* values = values_of<T>(argument);
-  const auto totals = fold_slots(
-      grouping.slots, Total<Sum>{},
-      [&](Total<Sum>& total, std::int64_t i) {
-        if (argument.is_null(i)) return;
-        add_value(total.sum, values[i]);
-        ++total.count;
-      },
-      [](Total<Sum>& total, const Total<Sum>& more) { total += more; });
-  return in_order(grouping, totals);
 }
 
 bool is_nan(double value) { return std::isnan(value); }
@@ -239,7 +205,7 @@ std::vector<Column> extreme_columns(const Grouping& grouping, const BoundAggrega
   Vector<Extreme> extremes;
   std::vector<RowId> from;
   for (const std::int64_t position :
-       find_extremes(grouping.slots, grouping.groups, argument, aggregate.function == Function::max)) {
+       find_extremes(grouping.groups.slots, grouping.groups.order, argument, aggregate.function == Function::max)) {
     const RowId row = position >= 0 ? grouping.rows[position] : -1;
     extremes.push_back({position >= 0 ? grouping.first_row + row : -1, position});
     from.push_back(plain ? row : position);
@@ -261,7 +227,7 @@ std::vector<Column> states_of(const Grouping& grouping, const BoundAggregate& ag
   }
   const Column values = argument();
   return with_summed_type(values.type(), [&]<class T, class Sum>(T, Sum) {
-    return total_columns(layout, a, totals_of<T, Sum>(grouping, values));
+    return total_columns(layout, a, in_order(grouping, fold_totals<T, Sum>(grouping.groups.slots, values)));
   });
 }
 
@@ -398,11 +364,15 @@ std::vector<Column> merged_extremes(const States& states, const Classes& classes
   } else {
     const Column loaded = evaluate_all(column_expression(table, *table.find(values.name())), table,
                                        Rows{table.num_rows(), nullptr}, values.name());
-    extremes = with_stored_type(loaded.type(), [&]<class T>(T) {
-      const T* const numbers = values_of<T>(loaded);
-      return best_of(
-          loaded, [&](std::int64_t i) { return numbers[i]; },
-          [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); });
+    extremes = with_stored_type(loaded.type().type, [&]<class T>(T) -> Vector<Extreme> {
+      if constexpr (std::is_same_v<T, Float16>) {
+        return {};  // evaluated as float64
+      } else {
+        const T* const numbers = values_of<T>(loaded);
+        return best_of(
+            loaded, [&](std::int64_t i) { return numbers[i]; },
+            [&](T a, T b) { return is_nan(b) ? !is_nan(a) : (highest ? a > b : a < b); });
+      }
     });
   }
   std::vector<RowId> from;
@@ -425,63 +395,40 @@ std::vector<Column> merged_states(const States& states, const Classes& classes, 
 
 // ------------------------------------------------------------------------------------------------------- the answers
 
-/// Returns finish(total, group) for groups that have values, NULL for the others.
-template <class T, class Sum, class Finish>
-Column finished_totals(const States& states, std::size_t a, const BoundAggregate& aggregate, std::int64_t groups,
-                       const Finish& finish) {
-  std::vector<T> values;
-  std::vector<bool> valid;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    const Total<Sum> total = states.total<Sum>(a, g);
-    valid.push_back(total.count > 0);
-    values.push_back(total.count > 0 ? finish(total, g) : T{});
-  }
-  return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
-}
-
 Column finished_column(const States& states, std::size_t a, const BoundAggregate& aggregate,
                        const std::vector<RowId>& first_rows) {
-  const auto groups = static_cast<std::int64_t>(first_rows.size());
   switch (aggregate.function) {
     case Function::count: return states.column(a, 0).renamed(aggregate.name);
     case Function::min:
     case Function::max: return states.column(a, 1).renamed(aggregate.name);
-    case Function::avg:
-      return with_summed_type(states.argument_type(a), [&]<class T, class Sum>(T, Sum) {
-        return finished_totals<double, Sum>(states, a, aggregate, groups, [&](const Total<Sum>& total, std::int64_t) {
-          return average(total, states.argument_type(a));
-        });
-      });
-    case Function::sum: break;
+    case Function::sum:
+    case Function::avg: break;
   }
-  const auto sums = [&]<class T, class Sum>(T, Sum) {
-    return finished_totals<T, Sum>(states, a, aggregate, groups, [&](const Total<Sum>& total, std::int64_t g) {
-      return finished_sum<T>(total.sum, aggregate, first_rows[static_cast<std::size_t>(g)]);
+  return with_summed_type(states.argument_type(a), [&]<class T, class Sum>(T, Sum) {
+    return with_finish<T, Sum>(aggregate, [&](const auto& finish) {
+      std::vector<decltype(finish(Total<Sum>(), RowId{0}))> values(first_rows.size());
+      std::vector<bool> valid(first_rows.size());
+      for (std::size_t g = 0; g < first_rows.size(); ++g) {
+        const Total<Sum> total = states.total<Sum>(a, static_cast<std::int64_t>(g));
+        valid[g] = total.count > 0;
+        if (valid[g]) values[g] = finish(total, first_rows[g]);
+      }
+      return Column::own_as(aggregate.name, aggregate.type, std::move(values), valid);
     });
-  };
-  if (is_decimal(aggregate.type.type)) return sums(Int128{}, WideSum{});  // of 38 digits, whatever the argument has
-  return with_summed_type(states.argument_type(a), sums);
+  });
 }
 
 }  // namespace
 
 StateRows group_states(const query::BoundQuery& query, const Table& part, const Rows& rows, RowId first_row) {
   for (const int column : columns_of_groups(*query.group)) copy_to_host(part.column(column).data());
-  const RowSlots slots = slots_of(part, query.group->columns, rows);
-  const SlotStates<GroupMembers> members = find_members(slots);
-  const SlotOrder groups = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
-  const Grouping grouping{part, rows, slots, groups, members, first_row};
+  const Grouping grouping{part, rows, find_groups(part, query.group->columns, rows), first_row};
   StateRows states;
-  std::vector<RowId> first;
-  for (const std::int64_t position : groups.first) first.push_back(rows[position]);
-  std::vector<Column> columns;
-  for (const int index : columns_read(query)) {
-    columns.push_back(gather(part.column(index), first, part.column(index).name()));
-  }
+  std::vector<Column> columns = gather(chosen_columns(part, columns_read(query)), grouping.groups.first_rows).columns();
   const StateLayout layout(*query.group, columns);
   append_states(*query.group, layout, columns,
                 [&](std::size_t a) { return states_of(grouping, query.group->aggregates[a], layout, a); });
-  for (const RowId row : first) states.rows.push_back(first_row + row);
+  for (const RowId row : grouping.groups.first_rows) states.rows.push_back(first_row + row);
   states.columns = Table(std::move(columns));
   return states;
 }

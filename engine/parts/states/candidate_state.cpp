@@ -48,23 +48,14 @@ std::vector<RowId> first_of_partitions(const StateContext& context, const BoundQ
     if (has_missing_rules(query)) {
       keep(apply_missing_rules(value_expressions(query), table, rows, query.nan_rule, query.null_rule));
     }
-    const RowSlots slots = slots_of(table, query.partition_columns, rows);
-    const SlotStates<GroupMembers> members = find_members(slots);
-    const SlotOrder order = order_slots(slots, [&](std::int64_t slot) { return members[slot].first; });
-    std::vector<RowId> first;
-    first.reserve(order.first.size());
-    for (const std::int64_t position : order.first) first.push_back(rows[position]);
-    return first;
+    const Vector<RowId> first = find_groups(table, query.partition_columns, rows).first_rows;
+    return std::vector<RowId>(first.begin(), first.end());
   });
 }
 
 /// Returns the columns that the query reads, at `rows`.
 Table columns_at(const BoundQuery& query, const Table& table, const std::vector<RowId>& rows) {
-  std::vector<Column> columns;
-  for (const int index : query::columns_read(query)) {
-    columns.push_back(gather(table.column(index), rows, table.column(index).name()));
-  }
-  return columns.empty() ? Table::with_rows(static_cast<std::int64_t>(rows.size())) : Table(std::move(columns));
+  return gather(chosen_columns(table, query::columns_read(query)), rows);
 }
 
 }  // namespace

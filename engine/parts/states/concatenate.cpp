@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <numeric>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <skyrank/error.hpp>
 
 #include "engine/column_traits.hpp"
+#include "engine/operators/gather/column_buffers.hpp"
 #include "engine/operators/gather/gather.hpp"
-#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -30,62 +31,65 @@ void check_columns(const Table& table, const Table& first) {
   }
 }
 
-/// Returns which rows have a value; nothing where all have one.
-std::vector<bool> validity(const std::vector<Column>& pieces) {
-  std::vector<bool> valid;
-  const auto is_full = [](const Column& piece) { return piece.data().validity.bits == nullptr; };
-  if (std::ranges::all_of(pieces, is_full)) return valid;
-  for (const Column& piece : pieces) {
-    for (std::int64_t i = 0; i < piece.size(); ++i) valid.push_back(!piece.is_null(i));
-  }
-  return valid;
-}
+bool is_full(const Column& piece) { return piece.data().validity.bits == nullptr; }
 
-std::size_t rows_of(const std::vector<Column>& pieces) {
-  std::size_t rows = 0;
-  for (const Column& piece : pieces) rows += static_cast<std::size_t>(piece.size());
-  return rows;
-}
-
-template <class T>
-Column join_values(const std::vector<Column>& pieces) {
-  std::vector<T> values;
-  QueryMemory::hold(rows_of(pieces) * sizeof(T));
+void join_validity(const std::vector<Column>& pieces, std::size_t rows, ColumnBuffers& to) {
+  if (std::ranges::all_of(pieces, is_full)) return;
+  to.charge.add((rows + 7) / 8);
+  to.valid.resize((rows + 7) / 8);
+  std::size_t row = 0;
   for (const Column& piece : pieces) {
-    const std::size_t before = values.size();
-    const auto size = static_cast<std::size_t>(piece.size());
-    values.resize(before + size);
-    if (size > 0) std::memcpy(values.data() + before, piece.data().values, size * sizeof(T));
-  }
-  return Column::own_as(pieces.front().name(), pieces.front().type(), std::move(values), validity(pieces));
-}
-
-Column join_strings(const std::vector<Column>& pieces) {
-  std::vector<std::string> values;
-  QueryMemory::hold(rows_of(pieces) * sizeof(std::string));
-  for (const Column& piece : pieces) {
-    std::size_t characters = 0;
-    for (std::int64_t i = 0; i < piece.size(); ++i) {
-      values.emplace_back(piece.is_null(i) ? std::string_view() : piece.data().string_at(i));
-      characters += values.back().size();
+    for (std::int64_t i = 0; i < piece.size(); ++i, ++row) {
+      const unsigned bit = piece.is_null(i) ? 0 : 1U << (row % 8);
+      to.valid[row / 8] = static_cast<std::uint8_t>(to.valid[row / 8] | bit);
     }
-    QueryMemory::hold(characters);
   }
-  return Column::own(pieces.front().name(), values, validity(pieces));
+}
+
+void join_strings(const std::vector<Column>& pieces, std::size_t rows, ColumnBuffers& to) {
+  to.allocate_offsets(rows);
+  std::size_t row = 0;
+  for (const Column& piece : pieces) {
+    for (std::int64_t i = 0; i < piece.size(); ++i, ++row) {
+      const std::size_t size = piece.is_null(i) ? 0 : piece.data().string_at(i).size();
+      to.offsets64[row + 1] = to.offsets64[row] + static_cast<std::int64_t>(size);
+    }
+  }
+  std::byte* next = to.allocate(static_cast<std::size_t>(to.offsets64.back())).data();
+  for (const Column& piece : pieces) {
+    for (std::int64_t i = 0; i < piece.size(); ++i) {
+      if (piece.is_null(i)) continue;
+      const std::string_view text = piece.data().string_at(i);
+      next = std::ranges::copy(std::as_bytes(std::span(text)), next).out;
+    }
+  }
+  to.shorten_offsets();
+}
+
+void join_values(const std::vector<Column>& pieces, std::size_t rows, ColumnBuffers& to) {
+  const auto width = static_cast<std::size_t>(width_in_bytes(pieces.front().type().type));
+  std::byte* next = to.allocate(rows * width).data();
+  for (const Column& piece : pieces) {
+    next = std::copy_n(static_cast<const std::byte*>(piece.data().values),
+                       static_cast<std::size_t>(piece.size()) * width, next);
+  }
+}
+
+/// Joins one or more columns of one type that gather() made: plain or strings. The name is that of the first.
+Column join(const std::vector<Column>& pieces, std::int64_t rows) {
+  const Column& first = pieces.front();
+  auto buffers = std::make_shared<ColumnBuffers>();
+  const auto size = static_cast<std::size_t>(rows);
+  join_validity(pieces, size, *buffers);
+  if (first.type().type == Type::string) {
+    join_strings(pieces, size, *buffers);
+  } else {
+    join_values(pieces, size, *buffers);
+  }
+  return with_traits_of(column_of(first.name(), first.type(), rows, std::move(buffers)), pieces);
 }
 
 }  // namespace
-
-Column join(const std::vector<Column>& pieces) {
-  switch (width_in_bytes(pieces.front().type().type)) {
-    case 1: return join_values<std::uint8_t>(pieces);
-    case 2: return join_values<std::uint16_t>(pieces);
-    case 4: return join_values<std::uint32_t>(pieces);
-    case 8: return join_values<std::uint64_t>(pieces);
-    case 16: return join_values<Int128>(pieces);
-    default: return join_strings(pieces);
-  }
-}
 
 Table concatenate(const std::vector<Table>& tables) {
   std::int64_t rows = 0;
@@ -96,12 +100,8 @@ Table concatenate(const std::vector<Table>& tables) {
   std::vector<Column> columns;
   for (int c = 0; c < tables.front().num_columns(); ++c) {
     std::vector<Column> pieces;
-    for (const Table& table : tables) {
-      std::vector<RowId> all(static_cast<std::size_t>(table.num_rows()));
-      std::iota(all.begin(), all.end(), RowId{0});
-      pieces.push_back(gather(table.column(c), all, table.column(c).name()));
-    }
-    columns.push_back(with_traits_of(join(pieces), pieces));
+    for (const Table& table : tables) pieces.push_back(gather_all(table.column(c)));
+    columns.push_back(join(pieces, rows));
   }
   return columns.empty() ? Table::with_rows(rows) : Table(std::move(columns));
 }

@@ -6,9 +6,6 @@
 
 namespace skyrank::exec {
 
-/// Joins one or more columns of one type that gather() made: plain or strings. The name is that of the first.
-Column join(const std::vector<Column>& pieces);
-
 /// Returns the rows of the tables one after the other, in memory of its own. There is at least one table; DataError
 /// where columns differ in number, name or type.
 Table concatenate(const std::vector<Table>& tables);

@@ -18,6 +18,9 @@ auto with_global_rows(const F& f, const Global& global) {
   }
 }
 
+/// Sets the ids of an answer's rows, also in its columns of them. `query` is that of the answer.
+void set_rows(const query::BoundQuery& query, std::vector<RowId> rows, Result& result);
+
 /// Replaces positions among the rows of a state by positions in the whole table, in the row ids of an answer and in its
 /// columns of them. `query` is that of the answer.
 void renumber(const query::BoundQuery& query, const StateRows& all, Result& result);

@@ -32,9 +32,7 @@ StateRows GroupState::sink(const Table& part, RowId first_row) const {
 
 StateRows GroupState::combine(const StateRows& all) const { return merge_states(over_states_, all); }
 
-Result GroupState::finalize(const StateRows& all) const { return answer(finish(all)); }
-
-FinishedGroups GroupState::finish(const StateRows& all) const { return finish_combined(combine(all)); }
+Result GroupState::finalize(const StateRows& all) const { return answer(finish(combine(all))); }
 
 StateRows GroupState::group(const StateRows& passing) const {
   return with_global_rows(
@@ -47,24 +45,24 @@ StateRows GroupState::group(const StateRows& passing) const {
       [&](RowId row) { return passing.global(row); });
 }
 
-FinishedGroups GroupState::finish_combined(StateRows groups) const {
+StateRows GroupState::finish(StateRows groups) const {
   Table finished = finish_states(over_states_, groups);
   if (over_states_.group->columns.empty() && groups.rows.empty()) {
-    return {group_without_rows(*over_states_.group, finished), {kNoRow}};
+    return {{kNoRow}, group_without_rows(*over_states_.group, finished)};
   }
-  return {std::move(finished), std::move(groups.rows)};
+  return {std::move(groups.rows), std::move(finished)};
 }
 
-Result GroupState::answer(FinishedGroups groups) const {
-  Result result = context_.run(context_.context, over_groups_, groups.table);
-  renumber(over_groups_, {std::move(groups.rows), {}}, result);
+Result GroupState::answer(const StateRows& finished) const {
+  Result result = context_.run(context_.context, over_groups_, finished.columns);
+  renumber(over_groups_, finished, result);
   return result;
 }
 
-FinishedGroups GroupState::best(const FinishedGroups& groups) const {
-  const std::vector<RowId> chosen = candidates_of(context_, over_groups_, groups.table);
-  FinishedGroups best{gather(groups.table, chosen), {}};
-  for (const RowId group : chosen) best.rows.push_back(groups.rows[static_cast<std::size_t>(group)]);
+StateRows GroupState::best(const StateRows& finished) const {
+  const std::vector<RowId> chosen = candidates_of(context_, over_groups_, finished.columns);
+  StateRows best{{}, gather(finished.columns, chosen)};
+  for (const RowId group : chosen) best.rows.push_back(finished.global(group));
   return best;
 }
 

@@ -16,7 +16,7 @@
 #include "engine/operators/group/slots/group_keys.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/states/candidates.hpp"
-#include "engine/parts/states/concatenate.hpp"
+#include "engine/parts/states/unite.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/device_values.hpp"
@@ -127,52 +127,13 @@ Table with_rows(const Table& table, std::span<const RowId> rows) {
   return Table(std::move(columns));
 }
 
-StateRows in_order_of_rows(StateRows states) {
-  const auto order = ascending_order(states.rows);
-  if (order.empty()) return states;
-  states.columns = gather(states.columns, order);
-  std::ranges::sort(states.rows);
-  return states;
-}
-
-/// Brings states of several parts together, in the order of their rows.
-StateRows joined(std::vector<StateRows> parts) {
-  StateRows all;
-  std::vector<Table> tables;
-  for (StateRows& part : parts) {
-    QueryMemory::hold(part.rows.size() * sizeof(RowId));
-    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
-    tables.push_back(std::move(part.columns));
-  }
-  all.columns = concatenate(tables);
-  return in_order_of_rows(std::move(all));
-}
-
 /// Returns the states of such a table in the order of their rows.
-StateRows without_rows(const Table& table) {
+StateRows states_in(const Table& table) {
   const Column& rows = table.column(0);
   const auto* const first = static_cast<const RowId*>(rows.data().values);
-  StateRows states;
   QueryMemory::hold(static_cast<std::size_t>(rows.size()) * sizeof(RowId));
-  states.rows.assign(first, first + rows.size());
-  states.columns = Table(std::vector<Column>(table.columns().begin() + 1, table.columns().end()));
-  return in_order_of_rows(std::move(states));
-}
-
-/// Returns the groups of several partitions in the order of their first rows.
-FinishedGroups united(std::vector<FinishedGroups> parts) {
-  FinishedGroups all;
-  std::vector<Table> tables;
-  for (FinishedGroups& part : parts) {
-    tables.push_back(std::move(part.table));
-    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
-  }
-  all.table = concatenate(tables);
-  const auto order = ascending_order(all.rows);
-  if (order.empty()) return all;
-  all.table = gather(all.table, order);
-  std::ranges::sort(all.rows);
-  return all;
+  return in_order_of_rows({std::vector<RowId>(first, first + rows.size()),
+                           Table(std::vector<Column>(table.columns().begin() + 1, table.columns().end()))});
 }
 
 }  // namespace
@@ -204,12 +165,10 @@ void SpilledGroups::sink(const Table& part, RowId first_row) {
   take_passing(steps_, part, first_row, [&](const Rows& passing) {
     if (passing.n == 0) return;
     ByPartition order = order_by_partition(part, steps_.query.group->columns, groups_.partitions(), passing);
-    std::vector<Column> columns;
-    for (const int column : query::columns_read(steps_.query)) columns.push_back(part.column(column));
     if (passing.ids != nullptr) {
       for (RowId& row : order.rows) row = passing[row];
     }
-    const Table spread = gather(Table(std::move(columns)), order.rows);
+    const Table spread = gather(chosen_columns(part, query::columns_read(steps_.query)), order.rows);
     const RowId first = first_row + passing[0];
     for (RowId& row : order.rows) row += first_row;
     rows_.append(with_rows(spread, order.rows), std::move(order.begins), first);
@@ -275,7 +234,7 @@ class SpilledGroups::Finish {
   StateRows combined(std::size_t partition) const {
     std::vector<StateRows> states;
     if (groups_.groups_.rows(partition) > 0) {
-      states.push_back(without_rows(groups_.groups_.read(partition, groups_.groups_.all())));
+      states.push_back(states_in(groups_.groups_.read(partition, groups_.groups_.all())));
     }
     // Rows of a group that has a large share of all are many, and few groups.
     const SpilledTables& rows = groups_.rows_;
@@ -284,10 +243,10 @@ class SpilledGroups::Finish {
         ++next.last;
       } while (next.last < rows.all().last && rows.rows(partition, {next.first, next.last + 1}) <= most_rows_);
       if (rows.rows(partition, next) == 0) continue;
-      states.push_back(kind_.group(without_rows(rows.read(partition, next))));
+      states.push_back(kind_.group(states_in(rows.read(partition, next))));
       if (next.last == rows.all().last && states.size() == 1) return std::move(states.front());
     }
-    return kind_.combine(joined(std::move(states)));
+    return kind_.combine(joined(pointers_to(states)));
   }
 
   void keep_best(std::size_t partition) {
@@ -302,9 +261,9 @@ class SpilledGroups::Finish {
   }
 
   /// Returns nothing where a sum overflows.
-  std::optional<FinishedGroups> finished(std::size_t partition) {
+  std::optional<StateRows> finished(std::size_t partition) {
     try {
-      return kind_.finish_combined(combined(partition));
+      return kind_.finish(combined(partition));
     } catch (const RowError& error) {
       const std::scoped_lock lock(mutex_);
       sums_.keep(static_cast<std::size_t>(error.row()));
@@ -313,7 +272,7 @@ class SpilledGroups::Finish {
   }
 
   /// Returns nothing where the query over the groups fails on one of them.
-  std::optional<FinishedGroups> best_of(const FinishedGroups& groups) {
+  std::optional<StateRows> best_of(const StateRows& groups) {
     try {
       return kind_.best(groups);
     } catch (const RowError& error) {
@@ -323,8 +282,8 @@ class SpilledGroups::Finish {
   }
 
   /// Keeps the failure on the group that begins first.
-  void keep_failure(const RowError& error, const FinishedGroups& groups) {
-    const RowId first_row = groups.rows[static_cast<std::size_t>(error.row())];
+  void keep_failure(const RowError& error, const StateRows& groups) {
+    const RowId first_row = groups.global(error.row());
     const std::scoped_lock lock(mutex_);
     if (failure_ && first_row_of_failure_ < first_row) return;
     failure_ = error;
@@ -353,7 +312,7 @@ class SpilledGroups::Finish {
   const GroupState kind_;
   std::int64_t most_rows_ = kMinRows;  // that are grouped at a time
   std::mutex mutex_;                   // over all that follows
-  std::vector<FinishedGroups> best_;
+  std::vector<StateRows> best_;
   std::vector<SourceCharge> charges_;
   FirstFailure sums_;
   std::optional<RowError> failure_;
@@ -372,7 +331,7 @@ Result SpilledGroups::Finish::answer() {
 /// Returns nothing where an output fails on a group.
 std::optional<Result> SpilledGroups::Finish::answer_of_best() {
   return with_counted_copies(groups_.state_, steps_.query.location, [&]() -> std::optional<Result> {
-    const FinishedGroups all = united(std::move(best_));
+    const StateRows all = joined(pointers_to(best_));
     try {
       return kind_.answer(all);
     } catch (const RowError& error) {

@@ -7,17 +7,10 @@
 #include <utility>
 
 #include "engine/column_traits.hpp"
+#include "engine/operators/gather/gather.hpp"
 #include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
-
-/// Charged by the column, as it may outlive the engine.
-struct SpilledTables::Memory {
-  ColumnCharge charge;
-  std::unique_ptr<std::byte[]> values;
-  std::vector<std::int64_t> offsets;
-  std::vector<std::uint8_t> validity;  // bits
-};
 
 namespace {
 
@@ -47,36 +40,12 @@ RawVector<std::uint8_t> validity_bytes(const ColumnData& data) {
   return valid;
 }
 
-template <class Memory>
-std::span<std::byte> allocate(Memory& memory, std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  memory.charge.add(size);
-  memory.values = std::make_unique_for_overwrite<std::byte[]>(size);
-  return {memory.values.get(), size};
-}
-
 void set_bits(std::span<const std::uint8_t> valid, std::int64_t from, std::vector<std::uint8_t>& bits) {
   for (std::size_t i = 0; i < valid.size(); ++i) {
     const std::int64_t row = from + static_cast<std::int64_t>(i);
     std::uint8_t& byte = bits[static_cast<std::size_t>(row / kBitsPerByte)];
     byte = static_cast<std::uint8_t>(byte | (valid[i] << (row % kBitsPerByte)));
   }
-}
-
-template <class Memory>
-ColumnData describe(DataType type, std::int64_t length, std::shared_ptr<Memory> memory) {
-  ColumnData data;
-  data.type = type;
-  data.length = length;
-  data.values = memory->values.get();
-  data.stride = width_in_bytes(type.type);
-  if (type.type == Type::string) {
-    data.layout = Layout::large_utf8;
-    data.offsets64 = memory->offsets.data();
-  }
-  if (!memory->validity.empty()) data.validity = {memory->validity.data(), 0};
-  data.owner = std::move(memory);
-  return data;
 }
 
 }  // namespace
@@ -87,8 +56,7 @@ void SpilledTables::append(const Table& table, std::vector<std::int64_t> begins,
   const std::scoped_lock lock(mutex_);
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
     const Column& column = table.columns()[c];
-    const Column described(column.name(), describe(column.type(), 0, std::make_shared<Memory>()));
-    Column added = with_traits(described, traits_of(column.data()));
+    Column added = gather(column, {}, column.name());
     if (c == schema_.size()) {
       schema_.push_back(std::move(added));
     } else {
@@ -132,18 +100,19 @@ Table SpilledTables::read(std::size_t partition, Range range) const {
 Column SpilledTables::read(std::size_t column, const Part& part) const {
   const DataType type = schema_[column].type();
   const std::int64_t n = part.rows();
-  auto memory = std::make_shared<Memory>();
+  auto buffers = std::make_shared<ColumnBuffers>();
   if (type.type == Type::string) {
-    read_strings(column, part, *memory);
+    read_strings(column, part, *buffers);
   } else {
-    read_numbers(column, part, width_in_bytes(type.type), *memory);
+    read_numbers(column, part, width_in_bytes(type.type), *buffers);
   }
-  read_validity(column, part, *memory);
-  return with_traits({schema_[column].name(), describe(type, n, std::move(memory))}, traits_of(schema_[column].data()));
+  read_validity(column, part, *buffers);
+  return with_traits(column_of(schema_[column].name(), type, n, std::move(buffers)), traits_of(schema_[column].data()));
 }
 
-void SpilledTables::read_numbers(std::size_t column, const Part& part, std::int64_t width, Memory& memory) const {
-  std::span<std::byte> to = allocate(memory, part.rows() * width);
+void SpilledTables::read_numbers(std::size_t column, const Part& part, std::int64_t width,
+                                 ColumnBuffers& buffers) const {
+  std::span<std::byte> to = buffers.allocate(static_cast<std::size_t>(part.rows() * width));
   for (const Written& table : part.tables) {
     const auto size = static_cast<std::size_t>(table.rows(part.partition) * width);
     file_.read(table.columns[column].values + static_cast<std::uint64_t>(table.begins[part.partition] * width),
@@ -152,16 +121,15 @@ void SpilledTables::read_numbers(std::size_t column, const Part& part, std::int6
   }
 }
 
-void SpilledTables::read_strings(std::size_t column, const Part& part, Memory& memory) const {
+void SpilledTables::read_strings(std::size_t column, const Part& part, ColumnBuffers& buffers) const {
   const auto n = static_cast<std::size_t>(part.rows());
-  memory.charge.add((n + 1) * sizeof(std::int64_t));
-  memory.offsets.resize(n + 1);
+  buffers.allocate_offsets(n);
   std::vector<std::int64_t> first_characters;
   std::size_t row = 0;
   for (const Written& table : part.tables) {
     const auto size = static_cast<std::size_t>(table.rows(part.partition));
     // The last offset of a table is the first of the next one, which is read over it.
-    const std::span offsets = std::span(memory.offsets).subspan(row, size + 1);
+    const std::span offsets = std::span(buffers.offsets64).subspan(row, size + 1);
     const std::int64_t before = offsets[0];
     const auto from = static_cast<std::uint64_t>(table.begins[part.partition]) * sizeof(std::int64_t);
     file_.read(table.columns[column].offsets + from, std::as_writable_bytes(offsets));
@@ -169,28 +137,28 @@ void SpilledTables::read_strings(std::size_t column, const Part& part, Memory& m
     for (std::int64_t& offset : offsets) offset += before - first_characters.back();
     row += size;
   }
-  read_characters(column, part, first_characters, memory);
+  read_characters(column, part, first_characters, buffers);
 }
 
 void SpilledTables::read_characters(std::size_t column, const Part& part, const std::vector<std::int64_t>& first,
-                                    Memory& memory) const {
-  const std::span<std::byte> to = allocate(memory, memory.offsets.back());
+                                    ColumnBuffers& buffers) const {
+  const std::span<std::byte> to = buffers.allocate(static_cast<std::size_t>(buffers.offsets64.back()));
   std::size_t row = 0;
   for (std::size_t t = 0; t < part.tables.size(); ++t) {
     const std::size_t end = row + static_cast<std::size_t>(part.tables[t].rows(part.partition));
-    const auto begin = static_cast<std::size_t>(memory.offsets[row]);
-    const auto size = static_cast<std::size_t>(memory.offsets[end]) - begin;
+    const auto begin = static_cast<std::size_t>(buffers.offsets64[row]);
+    const auto size = static_cast<std::size_t>(buffers.offsets64[end]) - begin;
     file_.read(part.tables[t].columns[column].values + static_cast<std::uint64_t>(first[t]), to.subspan(begin, size));
     row = end;
   }
 }
 
-void SpilledTables::read_validity(std::size_t column, const Part& part, Memory& memory) const {
+void SpilledTables::read_validity(std::size_t column, const Part& part, ColumnBuffers& buffers) const {
   if (std::ranges::none_of(part.tables, [&](const Written& table) { return table.columns[column].may_have_nulls; }))
     return;
   const auto bytes = static_cast<std::size_t>((part.rows() + kBitsPerByte - 1) / kBitsPerByte);
-  memory.charge.add(bytes);
-  memory.validity.resize(bytes);
+  buffers.charge.add(bytes);
+  buffers.valid.resize(bytes);
   std::int64_t row = 0;
   for (const Written& table : part.tables) {
     kernels::Vector<std::uint8_t> valid(static_cast<std::size_t>(table.rows(part.partition)), 1);
@@ -198,7 +166,7 @@ void SpilledTables::read_validity(std::size_t column, const Part& part, Memory& 
       file_.read(table.columns[column].validity + static_cast<std::uint64_t>(table.begins[part.partition]),
                  std::as_writable_bytes(std::span(valid)));
     }
-    set_bits(valid, row, memory.validity);
+    set_bits(valid, row, buffers.valid);
     row += table.rows(part.partition);
   }
 }

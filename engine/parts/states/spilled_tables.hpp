@@ -9,6 +9,7 @@
 
 #include <skyrank/table.hpp>
 
+#include "engine/operators/gather/column_buffers.hpp"
 #include "engine/temporary_file.hpp"
 
 namespace skyrank::exec {
@@ -56,9 +57,6 @@ class SpilledTables {
     std::int64_t rows(std::size_t partition) const { return begins[partition + 1] - begins[partition]; }
   };
 
-  /// Memory of a column that is read.
-  struct Memory;
-
   /// Rows that are read.
   struct Part {
     std::size_t partition;
@@ -72,12 +70,12 @@ class SpilledTables {
   }
   Buffers write(const Column& column);
   Column read(std::size_t column, const Part& part) const;
-  void read_numbers(std::size_t column, const Part& part, std::int64_t width, Memory& memory) const;
-  void read_strings(std::size_t column, const Part& part, Memory& memory) const;
+  void read_numbers(std::size_t column, const Part& part, std::int64_t width, ColumnBuffers& buffers) const;
+  void read_strings(std::size_t column, const Part& part, ColumnBuffers& buffers) const;
   /// `first` are the first characters of the tables.
   void read_characters(std::size_t column, const Part& part, const std::vector<std::int64_t>& first,
-                       Memory& memory) const;
-  void read_validity(std::size_t column, const Part& part, Memory& memory) const;
+                       ColumnBuffers& buffers) const;
+  void read_validity(std::size_t column, const Part& part, ColumnBuffers& buffers) const;
 
   TemporaryFile file_;
   const std::size_t partitions_;

@@ -1,6 +1,7 @@
 #include "engine/parts/states/unite.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <skyrank/error.hpp>
 
@@ -9,6 +10,7 @@
 #include "engine/parts/states/concatenate.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
+#include "engine/runtime/query_memory.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -49,20 +51,40 @@ void check_columns(const Query& query, const Table& columns) {
   }
 }
 
-United unite(const std::vector<Partial>& partials) {
-  United all;
+StateRows in_order_of_rows(StateRows rows) {
+  const auto order = ascending_order(rows.rows);
+  if (order.empty()) return rows;
+  rows.columns = gather(rows.columns, order);
+  std::ranges::sort(rows.rows);
+  return rows;
+}
+
+StateRows joined(const std::vector<const StateRows*>& states) {
+  if (states.size() == 1) return *states.front();
+  StateRows all;
   std::vector<Table> tables;
-  for (const Partial& partial : partials) {
-    tables.push_back(partial.columns());
-    all.state.rows.insert(all.state.rows.end(), partial.rows().begin(), partial.rows().end());
+  for (const StateRows* state : states) {
+    QueryMemory::hold(state->rows.size() * sizeof(RowId));
+    all.rows.insert(all.rows.end(), state->rows.begin(), state->rows.end());
+    tables.push_back(state->columns);
   }
-  all.covers = united_covers(partials);
-  all.state.columns = concatenate(tables);
-  const auto order = ascending_order(all.state.rows);
-  if (order.empty()) return all;
-  all.state.columns = gather(all.state.columns, order);
-  std::ranges::sort(all.state.rows);
-  return all;
+  all.columns = concatenate(tables);
+  return in_order_of_rows(std::move(all));
+}
+
+std::vector<const StateRows*> pointers_to(const std::vector<StateRows>& states) {
+  std::vector<const StateRows*> pointers;
+  for (const StateRows& state : states) pointers.push_back(&state);
+  return pointers;
+}
+
+United unite(const std::vector<Partial>& partials) {
+  std::vector<StateRows> states;
+  for (const Partial& partial : partials) states.push_back({partial.rows(), partial.columns()});
+  // Columns that come from outside may lie in memory in any way.
+  if (states.size() == 1) states.front().columns = concatenate({states.front().columns});
+  std::vector<RowRange> covers = united_covers(partials);
+  return {joined(pointers_to(states)), std::move(covers)};
 }
 
 United unite_checked(const Query& query, const std::vector<Partial>& partials) {

@@ -16,6 +16,15 @@ struct United {
   std::vector<RowRange> covers;
 };
 
+/// Brings rows that no two states share into their order.
+StateRows in_order_of_rows(StateRows rows);
+
+/// Brings rows of several states together, in their order and in memory of its own; a single state stays as it is.
+/// There is at least one; DataError where their columns differ.
+StateRows joined(const std::vector<const StateRows*>& states);
+
+std::vector<const StateRows*> pointers_to(const std::vector<StateRows>& states);
+
 /// Brings partial answers of one query together, in the order of the whole table. DataError where two cover the same
 /// row, or where their columns differ.
 United unite(const std::vector<Partial>& partials);

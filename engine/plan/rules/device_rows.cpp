@@ -1,8 +1,7 @@
-#include "engine/plan/rules/device_rows.hpp"
-
 #include <algorithm>
 
 #include "engine/expression/patterns.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 
 namespace skyrank::exec {
 

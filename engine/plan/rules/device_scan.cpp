@@ -1,6 +1,5 @@
-#include "engine/plan/rules/device_scan.hpp"
-
 #include "engine/keys/fused_keys.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 
 namespace skyrank::exec {
 

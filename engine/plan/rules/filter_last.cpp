@@ -1,5 +1,3 @@
-#include "engine/plan/rules/filter_last.hpp"
-
 #include <algorithm>
 
 #include "engine/device/resident.hpp"
@@ -10,6 +8,7 @@
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/rules/decide.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "planner/choose.hpp"
 #include "planner/facts/estimate.hpp"
 

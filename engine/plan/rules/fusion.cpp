@@ -1,5 +1,3 @@
-#include "engine/plan/rules/fusion.hpp"
-
 #include <algorithm>
 
 #include "engine/keys/fused_keys.hpp"
@@ -7,6 +5,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/rules/decide.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "engine/runtime/column_cache.hpp"
 #include "planner/choose.hpp"
 #include "planner/cost/candidates.hpp"

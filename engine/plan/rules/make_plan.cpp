@@ -18,14 +18,7 @@
 #include "engine/plan/rules/device_counts.hpp"
 #include "engine/plan/rules/device_groups.hpp"
 #include "engine/plan/rules/device_keys.hpp"
-#include "engine/plan/rules/device_rows.hpp"
-#include "engine/plan/rules/device_scan.hpp"
-#include "engine/plan/rules/filter_last.hpp"
-#include "engine/plan/rules/fusion.hpp"
-#include "engine/plan/rules/packed_ranking.hpp"
-#include "engine/plan/rules/partition_top_k.hpp"
-#include "engine/plan/rules/skyline_top_k.hpp"
-#include "engine/plan/rules/table_sample.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "engine/runtime/device_values.hpp"
 
 namespace skyrank::exec {

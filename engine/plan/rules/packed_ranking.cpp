@@ -1,9 +1,8 @@
-#include "engine/plan/rules/packed_ranking.hpp"
-
 #include <string>
 
 #include "engine/operators/rank/rank.hpp"
 #include "engine/operators/rank/rank_plan.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 
 namespace skyrank::exec {
 

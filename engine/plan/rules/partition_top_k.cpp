@@ -1,5 +1,3 @@
-#include "engine/plan/rules/partition_top_k.hpp"
-
 #include <algorithm>
 
 #include "engine/operators/rank/partition_top_k.hpp"
@@ -7,6 +5,7 @@
 #include "engine/operators/rank/rank_plan.hpp"
 #include "engine/operators/window.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 
 namespace skyrank::exec {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/plan/rules/skyline_top_k.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "engine/operators/skyline/skyline_plan.hpp"
 #include "engine/operators/skyline/skyline_prefix.hpp"
 #include "engine/plan/rules/decide.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "planner/choose.hpp"
 
 namespace skyrank::exec {

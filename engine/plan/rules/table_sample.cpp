@@ -1,5 +1,3 @@
-#include "engine/plan/rules/table_sample.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -20,6 +18,7 @@
 #include "engine/operators/window.hpp"
 #include "engine/plan/estimate.hpp"
 #include "engine/plan/operator_cost.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/sampling.hpp"
 

@@ -14,6 +14,11 @@
 // costs but a part of a row's work. The values of the next rows are on their way to shared memory meanwhile
 // (machine_rows.cuh), 16 bytes a copy. The last number and the last truth are in registers, those below them in shared
 // memory; a truth is a bit.
+//
+// A step is told by what it does and what with (Act, From); some ten pairs of these are most of all steps, and known at
+// one look (Common). Squares joined with what they are of or added to, and a root or quotient that is left for later
+// (StepProgram::root_later), are there for distances: the root of eight rows is some 160 instructions, and most scores
+// are known not to be wanted by its square. Each is one case here, and its own test on the host and the device.
 namespace skyrank::kernels::cuda::expression {
 
 namespace detail {

@@ -13,11 +13,8 @@
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/rules/device_counts.hpp"
-#include "engine/plan/rules/device_scan.hpp"
-#include "engine/plan/rules/filter_last.hpp"
-#include "engine/plan/rules/fusion.hpp"
 #include "engine/plan/rules/make_plan.hpp"
-#include "engine/plan/rules/skyline_top_k.hpp"
+#include "engine/plan/rules/rewrites.hpp"
 #include "engine/plan/tree.hpp"
 #include "tests/engine/operator_test.hpp"
 

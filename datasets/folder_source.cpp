@@ -65,6 +65,11 @@ class FolderSource final : public Source {
     return ZoneStatistics{{rows}, {value, value, {value.is_null(0) ? rows : 0}}};
   }
 
+  std::optional<ReadCost> read_cost(int column) const override {
+    const Place place = places_[static_cast<std::size_t>(column)];
+    return place.is_folder ? ReadCost() : files_->read_cost(place.index);  // one value a file takes no time
+  }
+
   bool has_codes(int column) const override {
     const Place place = places_[static_cast<std::size_t>(column)];
     return !place.is_folder && files_->has_codes(place.index);

@@ -86,6 +86,29 @@ double correlation_of(const DominanceCounts& dominance_counts, std::size_t rows)
   return (sum.squaredNorm() - with_themselves) / (d * (d - 1));
 }
 
+/// Returns the share of neighbours in the first dimension that are close in all others, too: within the levels that
+/// kernels cut a dimension in. Equal rows do not count.
+double share_together(const DominanceCounts& dominance_counts, std::size_t rows) {
+  constexpr std::uint32_t kLevels = 256;
+  if (dominance_counts.dims < 2 || rows < 2) return 0;
+  const std::uint32_t* const places = dominance_counts.places.data();
+  std::vector<std::uint32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t row) { return places[row]; });
+  const std::uint32_t near = std::max(1u, static_cast<std::uint32_t>(rows) / kLevels);
+  std::size_t together = 0;
+  for (std::size_t i = 1; i < rows; ++i) {
+    std::uint32_t furthest = 0;
+    for (std::size_t j = 0; j < dominance_counts.dims; ++j) {
+      const std::uint32_t a = places[j * rows + order[i - 1]];
+      const std::uint32_t b = places[j * rows + order[i]];
+      furthest = std::max(furthest, std::max(a, b) - std::min(a, b));
+    }
+    together += furthest > 0 && furthest <= near ? 1 : 0;
+  }
+  return static_cast<double>(together) / static_cast<double>(rows - 1);
+}
+
 /// Says how far the fit may be off. The size of a sample's skyline has about the variance of a count, and the slope is
 /// that of counts of samples that have most rows in common.
 void add_doubt(SkylineGrowth& growth, double stay, double trust) {
@@ -150,6 +173,7 @@ Statistics describe_preference(const kernels::SkylineProblem& sample, std::size_
   statistics.growth = growth_of(dominance_counts, static_cast<double>(sample.n));
   statistics.survivors = static_cast<double>(dominance_counts.spared) / static_cast<double>(sample.n);
   statistics.correlation = correlation_of(dominance_counts, sample.n);
+  statistics.together = share_together(dominance_counts, sample.n);
   return statistics;
 }
 

@@ -27,6 +27,7 @@
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
 #include "datasets/columnar/footer/parquet_errors.hpp"
+#include "datasets/columnar/footer/parquet_read_cost.hpp"
 #include "datasets/columnar/page_filter.hpp"
 #include "engine/checked_size.hpp"
 
@@ -181,9 +182,63 @@ class ParquetSource final : public ColumnarSource {
                 SourceFields columns, std::vector<FileUnit> row_groups, std::uint64_t bytes, const ReadOptions& options)
       : ColumnarSource(std::move(files), std::move(stored), std::move(columns), std::move(row_groups), bytes, options),
         metadata_(std::move(metadata)),
-        dictionary_leaves_(dictionary_leaves_of(metadata_, stored_schema(), fields())) {}
+        dictionary_leaves_(dictionary_leaves_of(metadata_, stored_schema(), fields())),
+        statistics_(fields().size()),
+        costs_(fields().size()) {}
 
   std::optional<UnitStatistics> statistics(int column) const override {
+    KeptStatistics& kept = statistics_[static_cast<std::size_t>(column)];
+    std::call_once(kept.once, [&] { kept.statistics = read_statistics(column); });
+    return kept.statistics;
+  }
+
+  std::optional<ReadCost> read_cost(int column) const override {
+    KeptCost& kept = costs_[static_cast<std::size_t>(column)];
+    std::call_once(kept.once, [&] { kept.cost = find_cost(column); });
+    return kept.cost;
+  }
+
+  bool has_codes(int column) const override {
+    const int field = fields()[static_cast<std::size_t>(column)];
+    return std::ranges::all_of(places(), [&](const FileUnit& group) {
+      return has_indices_alone(*chunk_of(*metadata_[group.file], group.index, field));
+    });
+  }
+
+ private:
+  /// Bounds of a column in all row groups. Each query asks for them several times, and many small row groups take
+  /// longer to tell them than to be left out by them.
+  struct KeptStatistics {
+    std::once_flag once;
+    std::optional<UnitStatistics> statistics;
+  };
+
+  struct KeptCost {
+    std::once_flag once;
+    std::optional<ReadCost> cost;
+  };
+
+  /// Prices a column by some of its chunks, from all over the files.
+  std::optional<ReadCost> find_cost(int column) const {
+    constexpr std::size_t kLookedAt = 16;
+    const int field = fields()[static_cast<std::size_t>(column)];
+    ParquetReadCost cost(schema().column(column).type() == Type::string);
+    const std::size_t step = std::max<std::size_t>(1, places().size() / kLookedAt);
+    try {
+      for (std::size_t i = 0; i < places().size(); i += step) {
+        const FileUnit& group = places()[i];
+        const auto chunk = chunk_of(*metadata_[group.file], group.index, field);
+        cost.add(*chunk, has_indices_alone(*chunk));
+      }
+    } catch (const DataError&) {  // damaged, which matters only where the rows are read
+      return std::nullopt;
+    } catch (const parquet::ParquetException&) {
+      return std::nullopt;
+    }
+    return cost.cost();
+  }
+
+  std::optional<UnitStatistics> read_statistics(int column) const {
     const int field = fields()[static_cast<std::size_t>(column)];
     std::vector<Bound> mins;
     std::vector<Bound> maxs;
@@ -209,14 +264,6 @@ class ParquetSource final : public ColumnarSource {
     }
   }
 
-  bool has_codes(int column) const override {
-    const int field = fields()[static_cast<std::size_t>(column)];
-    return std::ranges::all_of(places(), [&](const FileUnit& group) {
-      return has_indices_alone(*chunk_of(*metadata_[group.file], group.index, field));
-    });
-  }
-
- private:
   std::shared_ptr<arrow::Array> read_codes(std::size_t f, const ColumnarFile& file, int unit,
                                            int field) const override {
     return parquet_codes(file, metadata_[f], unit, field);
@@ -246,6 +293,8 @@ class ParquetSource final : public ColumnarSource {
 
   std::vector<MetadataPtr> metadata_;  // by file
   std::vector<int> dictionary_leaves_;
+  mutable std::vector<KeptStatistics> statistics_;  // by column
+  mutable std::vector<KeptCost> costs_;             // likewise
 };
 
 /// Reads the first values of a field of bytes in a row group.

@@ -277,6 +277,9 @@ class SourceWithKeys final : public Source {
   std::optional<UnitStatistics> statistics(int column) const override {
     return column < own_columns_ ? base_.statistics(column) : std::nullopt;
   }
+  std::optional<ReadCost> read_cost(int column) const override {
+    return column < own_columns_ ? base_.read_cost(column) : std::nullopt;
+  }
   bool has_codes(int column) const override { return column < own_columns_ && base_.has_codes(column); }
   std::optional<UnitCodes> codes(std::size_t unit, int column) const override {
     return column < own_columns_ ? base_.codes(unit, column) : std::nullopt;

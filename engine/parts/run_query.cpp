@@ -23,6 +23,7 @@
 #include "engine/parts/sources/units_cost.hpp"
 #include "engine/parts/states/candidates.hpp"
 #include "engine/parts/states/parts_record.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/row_error.hpp"
 #include "engine/runtime/stopwatch.hpp"
 
@@ -50,7 +51,7 @@ class SourceExecution {
   /// Describes the plan, without running it.
   PlanNode explain() {
     PlanNode rows = plan_.division == Division::whole ? plan_of_whole() : plan_of_parts();
-    return with_late_columns(plan_, source_, std::move(rows));
+    return with_late_columns(context_, plan_, source_, std::move(rows));
   }
 
  private:
@@ -105,12 +106,10 @@ class SourceExecution {
     return rows;
   }
 
+  int threads() const { return context_.engine.arena.max_concurrency(); }
+
   /// Returns the milliseconds that reading the source is expected to take.
-  double predicted_read_ms() const {
-    const std::size_t chunks = std::max<std::size_t>(1, plan_.units.size() * plan_.columns.size());
-    const auto threads = static_cast<std::size_t>(context_.engine.arena.max_concurrency());
-    return 1e3 * read_seconds(source_, plan_.units, plan_.columns) / static_cast<double>(std::min(chunks, threads));
-  }
+  double predicted_read_ms() const { return 1e3 * read_seconds(source_, plan_.units, plan_.columns, threads()); }
 
   /// Returns the context of a query over rows of the source that were read.
   QueryContext over_read(std::uint64_t bytes) const {
@@ -199,10 +198,12 @@ class SourceExecution {
     parts.children.push_back(plan_of_part(selected, first.table, std::move(candidates)));
     if (selected.group) predict_groups(explain_whole(context_, selected, first.table), parts.children.front());
     const PlanNode& of_first = parts.children.front();
-    const auto times = static_cast<double>(units);
+    const double times = expected_units(plan_, source_);
+    const double beside = std::clamp(times, 1.0, static_cast<double>(threads()));
     parts.predicted_rows = of_first.predicted_rows * times;
-    parts.predicted_rows_high = of_first.predicted_rows_high * times;
-    parts.predicted_ms = predicted_ms(of_first) * times + predicted_read_ms();
+    parts.predicted_rows_high = of_first.predicted_rows_high * static_cast<double>(units);
+    parts.predicted_ms = predicted_ms(of_first) * times + predicted_read_ms() * times / static_cast<double>(units) +
+                         1e3 * unit_cost::kUnitQuery * times / beside;
     return plan_of_merge("of the rows that the units leave", origin_of(std::move(parts), reading(first.bytes)));
   }
 

@@ -120,10 +120,41 @@ double third_rate(const SampledGroups& sample, double second) {
   return (3 * sample.thrice + second) / (sample.twice + 1);
 }
 
+/// Returns the number of groups where next to no row of the sample comes to a group that was seen before. Many numbers
+/// are likely then, up to that of the rows, and the sample's bias-corrected estimate is the least of them. This is
+/// their geometric mean, which errs by the least factor, by the posterior over G groups of equal size: the likelihood
+/// of `repeats` repeated rows is exp(-pairs / G) / G^repeats. The prior of G is uniform in its logarithm, but for
+/// columns whose values all differ.
+double groups_of_few_repeats(double n, const SampledGroups& sample, double repeats) {
+  constexpr double kAllDiffer = 0.15;  // prior probability that they do
+  constexpr int kSteps = 48;
+  const double least = sample.distinct + 1;
+  if (n <= least) return n;
+  const double pairs = sample.rows * sample.rows / 2;
+  const double growth = std::log(n / least);
+  double likelihood = 0;
+  double logarithms = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double logarithm = growth * (i + 0.5) / kSteps;
+    const double g = least * std::exp(logarithm);
+    // Scaled by what it is for n groups, as all of them may be too small for a number.
+    const double weight = (1 - kAllDiffer) / kSteps * std::exp(pairs * (1 / n - 1 / g)) * std::pow(n / g, repeats);
+    likelihood += weight;
+    logarithms += weight * logarithm;
+  }
+  const double all_differ = repeats > 0 ? 0 : kAllDiffer * std::exp(std::min(pairs / n, 500.0));
+  return least * std::exp((logarithms + all_differ * growth) / (likelihood + all_differ));
+}
+
 }  // namespace
 
 double estimate_groups(double n, const SampledGroups& sample) {
+  constexpr double kFewRepeats = 2;
   if (sample.once < 1) return std::min(n, sample.distinct);
+  const double repeats = sample.rows - sample.distinct;
+  if (repeats <= kFewRepeats && sample.distinct > 1 && n > sample.rows) {
+    return groups_of_few_repeats(n, sample, repeats);
+  }
   const double second = 2 * (sample.twice + 1) / sample.once;
   return groups_among(n, sample, {second, third_rate(sample, second) - second});
 }

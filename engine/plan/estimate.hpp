@@ -42,7 +42,8 @@ struct SampledGroups {
 /// shape tells groups of equal size (a large shape) from those of a power law, such as Zipf's (a negative one); Engen,
 /// "On Species Frequency Models", Biometrika 1974. Groups of two and three rows tell the shape. Where they do not
 /// differ from groups of equal size, this is the estimator of Chao, "Nonparametric Estimation of the Number of Classes
-/// in a Population", Scandinavian Journal of Statistics 1984, for a sample of more than all groups.
+/// in a Population", Scandinavian Journal of Statistics 1984, for a sample of more than all groups. Where next to no
+/// row repeats a group, the sample leaves open how many there are, and this is the mean of what is likely.
 double estimate_groups(double n, const SampledGroups& sample);
 
 /// The same with its bounds, at 95 %: those of the numbers of groups of one, two and three rows, as counts of so many.

@@ -146,6 +146,17 @@ PathDescription describe_path(const planner::Choice<Algorithm>& path) {
   return described;
 }
 
+/// Adds the seconds of expressions that the path evaluates, whichever it is: of a fused ranking.
+inline void add_expressions(PathDescription& path, double seconds) {
+  path.predicted_ms += seconds * 1e3;
+  path.price.expected += seconds;
+  if (path.price.high > 0) path.price.high += seconds;
+  for (Alternative& other : path.alternatives) {
+    if (other.predicted_ms > 0) other.predicted_ms += seconds * 1e3;
+    if (other.predicted_ms_high > 0) other.predicted_ms_high += seconds * 1e3;
+  }
+}
+
 /// Multiplies the predicted time of a path that runs `times` times, once for each partition, on `threads` threads. A
 /// guard that all runs together do not reach is not told.
 inline void price_repeated(PathDescription& path, double times, int threads) {

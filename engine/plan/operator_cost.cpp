@@ -1,6 +1,7 @@
 #include "engine/plan/operator_cost.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,18 @@ double listed_load(double columns, double rows, double among) {
 }  // namespace
 
 double evaluation_seconds(const Ir& ir) { return seconds_with_operands(ir, ir.root()); }
+
+double memory_seconds(const Ir& ir, double rows) {
+  std::map<int, double> widths;  // by column
+  for (const Operation& operation : ir.operations()) {
+    if (operation.op == Op::column && !is_text(operation)) {
+      widths[operation.column] = std::max(1, width_in_bytes(operation.type.type));
+    }
+  }
+  double bytes = 0;
+  for (const auto& [column, width] : widths) bytes += width * rows;
+  return bytes * planner::cost::beyond(bytes, planner::cost::kSharedCache) * unit_cost::kMemoryByte;
+}
 
 double count_operations(const Ir& ir) {
   return static_cast<double>(

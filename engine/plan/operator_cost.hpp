@@ -36,6 +36,7 @@ inline constexpr double kBlockRow = 1e-9;     // the mark of a row that says if 
 inline constexpr double kKey = 1e-9;          // a key out of a value
 inline constexpr double kGatherValue = 8e-9;  // a value of the answer
 inline constexpr double kGatherText = 40e-9;
+inline constexpr double kMemoryByte = 0.08e-9;  // a byte of a column that is not in the caches, by one thread
 inline constexpr double kStart = 2e-6;
 
 // The same for groups, from 10^7 rows in 500 to 10^7 groups with one thread of an Intel Xeon.
@@ -79,6 +80,10 @@ inline constexpr double kSectorBytes = 32;
 
 /// Returns the seconds of one thread for the value of one row.
 double evaluation_seconds(const Ir& ir);
+
+/// Returns the seconds of one thread for reading the columns of an expression over so many rows: those that do not stay
+/// in the caches come from memory.
+double memory_seconds(const Ir& ir, double rows);
 
 /// Returns the number of operations for the value of one row.
 double count_operations(const Ir& ir);

@@ -41,6 +41,7 @@ struct PhysicalPlan {
   Strategy strategy = Strategy::stages;
   std::optional<Strategy> fallback = {};             ///< answers if the strategy's guess is wrong; none: no guess
   std::optional<kernels::TopKShape> selection = {};  ///< problem of the fused ranking or of the skyline's prefix
+  double fused_seconds = 0;                          ///< seconds of the condition and score of a fused ranking
   TableSample sample = {};                           ///< findings of a sample of the table
   RuleLog rules = RuleLog();
   Numbering numbering = Numbering::by_values;  ///< numbers groups or, without `group_by`, partitions

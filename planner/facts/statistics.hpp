@@ -59,6 +59,7 @@ struct Statistics {
   SkylineGrowth growth;
   double survivors = 1;    ///< share of rows that the sample's few strongest rows do not dominate
   double correlation = 0;  ///< mean rank correlation of two dimensions
+  double together = 0;     ///< share of neighbours in the first dimension that are so in all, as rows of a curve
   double level_rows = 0;   ///< rows of the Pareto level that is looked for; 0: that of the growth above
   bool at_high = false;    ///< problems are priced at the upper bound of their skyline, not at the expected size
 };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -142,6 +143,18 @@ TEST(CostModels, TermsAreTheSameForAllProblems) {
     const auto [known, is_new] = first.try_emplace(reinterpret_cast<const void*>(model.cost), names);
     EXPECT_EQ(known->second, names) << "n = " << shape.n;
   });
+}
+
+TEST(CostModels, RowsOnACurveMeetThoseOfTheirLevels) {
+  const SkylineShape shape{.n = 50'000, .d = 4, .width = KeyWidth::bytes8, .general_order = false};
+  Statistics statistics;
+  statistics.sample = 2048;
+  statistics.growth = {.sample = 2048, .dims = 64, .drift = 1};  // all rows stay
+  const auto& algorithm =
+      **std::ranges::find(kernels::skyline_algorithms(), "blocked-bitmap", &kernels::SkylineAlgorithm::name);
+  const double apart = predict(algorithm, shape, {.threads = 1}, statistics);
+  statistics.together = 1;
+  EXPECT_GT(predict(algorithm, shape, {.threads = 1}, statistics), 4 * apart);
 }
 
 TEST(CostModels, DefaultsAreTheFirstThatArePriced) {

@@ -93,6 +93,20 @@ TEST(PreferenceStatistics, OfEqualRowsCallAllOfThemTheSkyline) {
   EXPECT_GT(equal.growth.rows(1 << 20), 0.9 * (1 << 20));
 }
 
+TEST(PreferenceStatistics, TellIfRowsLieOnACurve) {
+  for (const std::size_t rows : {128, 2048}) {
+    const auto chain = of_preference({rows, 4,
+                                      [](std::size_t row, std::size_t c) {
+                                        const std::uint32_t key = static_cast<std::uint32_t>(row) * 2654435761u;
+                                        return c % 2 == 0 ? key : ~key;
+                                      }},
+                                     1 << 20);
+    EXPECT_GT(chain.together, 0.95) << rows;
+    EXPECT_LT(of_preference(independent(rows, 3), 1 << 20).together, 0.05) << rows;
+    EXPECT_EQ(of_preference({rows, 3, [](std::size_t, std::size_t) { return 7u; }}, 1 << 20).together, 0) << "equal";
+  }
+}
+
 /// Returns the rows of a skyline of 10^6 rows that a sample of 2,048 rows predicts, over those that there are. `make`
 /// gives a random point, as a number in [-1, 1] for each column.
 double predicted_over_true(std::size_t d, double true_rows, const auto& make) {

@@ -51,6 +51,12 @@ struct UnitCodes {
   std::uint64_t bytes = 0;  ///< bytes of storage that were read for them
 };
 
+/// Seconds that one thread takes to read a column, on a usual server. They decide between plans and change no answer.
+struct ReadCost {
+  double value = 0;  ///< seconds for the value of a row
+  double unit = 0;   ///< seconds for the column of a unit, however few rows that has
+};
+
 /// A table that is read while queries are answered, and only as far as they need it (Engine::run). Rows are numbered
 /// from 0 through all units. Sources are immutable and safe to use from many threads at once. A query throws DataError
 /// where a source gives other numbers of rows, types or statistics than it announces.
@@ -67,6 +73,10 @@ class SKYRANK_EXPORT Source {
   /// Returns bounds of a column of the schema; nothing where the source has none. The column's type is that of the
   /// schema.
   virtual std::optional<UnitStatistics> statistics(int column) const;
+
+  /// Returns what reading a column of the schema takes; nothing where the source cannot tell: it is then priced as a
+  /// file of usual encodings.
+  virtual std::optional<ReadCost> read_cost(int column) const;
 
   /// Reads columns of whole units, both ascending. The table has all columns of the schema; those not asked for have
   /// the right type and length and any values, such as one value with a stride of 0. Throws DataError, ResourceError,

@@ -19,7 +19,9 @@ std::optional<Result> rank_fused(Execution& execution, const Table& input) {
   Vector<RowId> rows = execution.timed(*operators.order, [&] {
     return rank_fused(execution.query(), input, path, fused_options(execution.plan), execution.context, report);
   });
-  execution.record.of(*operators.order).path = describe_path(path);
+  PathDescription described = describe_path(path);
+  add_expressions(described, execution.plan.fused_seconds);
+  execution.record.of(*operators.order).path = std::move(described);
   execution.book(*operators.order, report);
   execution.record.of(*operators.order).rows = static_cast<std::int64_t>(rows.size());
   const Candidates all{RowSet::all(input.num_rows()), one_segment(input.num_rows())};

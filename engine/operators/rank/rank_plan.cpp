@@ -135,7 +135,7 @@ void price_at_once(PathDescription& path, double count, double rows, double k, d
 void choose_rank_path(PhysicalPlan& plan) {
   if (plan.strategy == Strategy::fused_ranking) {
     const auto path = planner::choose(*plan.selection, plan.constraints, plan.machine, plan.sample.ranking);
-    plan.operators.order->path = describe_path(path);
+    add_expressions(plan.operators.order->path.emplace(describe_path(path)), plan.fused_seconds);
     return;
   }
   if (!plan.operators.rank_keys || plan.partition_top_k) return;

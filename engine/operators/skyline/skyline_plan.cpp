@@ -240,11 +240,12 @@ KeyWidth width_of(const PreferencePlan& plan, const SkylineStep& step) {
 
 planner::Statistics skyline_of_prefix(const PhysicalPlan& plan, const kernels::TopKShape& selection) {
   const auto count = static_cast<double>(selection.k);
+  const auto shape = shape_of(plan.preference->steps.front(), KeyWidth::bytes4, static_cast<std::int64_t>(selection.k));
+  const double kept = std::min({plan.operators.skyline.front().estimate.rows.expected, count,
+                                planner::skyline_rows(shape, plan.sample.preference)});
   planner::Statistics statistics;
   statistics.sample = plan.sample.preference.sample;
-  statistics.growth = {
-      .sample = count,
-      .dims = planner::effective_dims(count, std::min(plan.operators.skyline.front().estimate.rows.expected, count))};
+  statistics.growth = {.sample = count, .dims = planner::effective_dims(count, std::max(kept, 1.0))};
   return statistics;
 }
 

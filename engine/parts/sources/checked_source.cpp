@@ -1,6 +1,7 @@
 #include "engine/parts/sources/checked_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -124,6 +125,12 @@ std::optional<ZoneStatistics> CheckedSource::zones(std::size_t unit, int column)
   check_zones(*zones, schema().column(column), units()[unit].rows);
   drop_impossible_bounds(zones->bounds);
   return zones;
+}
+
+std::optional<ReadCost> CheckedSource::read_cost(int column) const {
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  const std::optional<ReadCost> cost = source_.read_cost(column);
+  return cost && is_time(cost->value) && is_time(cost->unit) ? cost : std::nullopt;
 }
 
 std::optional<UnitCodes> CheckedSource::codes(std::size_t unit, int column) const {

@@ -37,6 +37,8 @@ class CheckedSource final : public Source {
   /// minimum above the maximum, are NULL.
   std::optional<UnitStatistics> statistics(int column) const override;
   std::optional<ZoneStatistics> zones(std::size_t unit, int column) const override;
+  /// Costs that are no numbers of seconds are not known.
+  std::optional<ReadCost> read_cost(int column) const override;
   bool has_codes(int column) const override { return source_.has_codes(column); }
   /// Throws what the source throws, and DataError for codes of other rows or that stand for no value.
   std::optional<UnitCodes> codes(std::size_t unit, int column) const override;

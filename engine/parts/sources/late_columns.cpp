@@ -76,11 +76,13 @@ std::vector<RowId> at(const std::vector<RowId>& rows, std::span<const std::int64
   return ordered;
 }
 
+int threads_of(const QueryContext& context) { return context.engine.arena.max_concurrency(); }
+
 /// Returns true if the late columns are read as whole columns for so many rows: that is faster, and they take a small
 /// part of the memory.
 bool reads_whole_columns(const QueryContext& context, const QueryPlan& plan, const Source& source, std::size_t rows) {
   return !take_much_memory(context.engine, source, plan.units, plan.late) &&
-         whole_columns_are_faster(source, static_cast<double>(rows), plan.units, plan.late);
+         whole_columns_are_faster(source, static_cast<double>(rows), plan.units, plan.late, threads_of(context));
 }
 
 /// Returns the rows `ids` of whole late columns.
@@ -150,14 +152,24 @@ void make_outputs(const QueryPlan& plan, const LateRows& answer, Result& result)
 }
 
 /// Returns the choice between reading late columns whole and for the rows of the answer.
-PricedDecision decision_to_read(const QueryPlan& plan, const Source& source, const PlanNode& rows) {
-  const double whole = whole_columns_seconds(source, plan.units, plan.late);
-  const auto alone = [&](double count) { return read_rows_seconds(source, count, plan.late); };
-  const bool taken = whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late);
+PricedDecision decision_to_read(const QueryPlan& plan, const Source& source, const PlanNode& rows, int threads) {
+  const double whole = whole_columns_seconds(source, plan.units, plan.late, threads);
+  const auto alone = [&](double count) {
+    return read_rows_seconds(source, count, static_cast<double>(plan.units.size()), plan.late, threads);
+  };
+  const bool taken = whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late, threads);
   return {
       std::string(name_of(Rule::late_columns)),
       {priced_candidate("whole columns", {whole, whole}, taken),
        priced_candidate("rows of the answer", {alone(rows.predicted_rows), alone(rows.predicted_rows_high)}, !taken)}};
+}
+
+/// Returns the milliseconds that reading the late columns of so many rows is expected to take.
+double predicted_late_ms(const QueryContext& context, const QueryPlan& plan, const Source& source, double rows) {
+  const int threads = threads_of(context);
+  return 1e3 * (whole_columns_are_faster(source, rows, plan.units, plan.late, threads)
+                    ? read_seconds(source, plan.units, plan.late, threads)
+                    : read_rows_seconds(source, rows, expected_units(plan, source), plan.late, threads));
 }
 
 }  // namespace
@@ -188,13 +200,13 @@ void finish_answer(const QueryContext& context, const QueryPlan& plan, const Sou
   result.timing.gather_ms += ms;
   result.timing.total_ms += ms;
   if (plan.late.empty()) return;
-  result.plan = with_late_columns(plan, source, std::move(result.plan));
+  result.plan = with_late_columns(context, plan, source, std::move(result.plan));
   result.plan.measured_rows = static_cast<std::int64_t>(result.rows.size());
   result.plan.measured_ms = ms;
   result.plan.statistics = {{"bytes read", static_cast<double>(bytes)}};
 }
 
-PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode rows) {
+PlanNode with_late_columns(const QueryContext& context, const QueryPlan& plan, const Source& source, PlanNode rows) {
   if (plan.late.empty()) return rows;
   PlanNode node;
   node.op = "gather";
@@ -203,12 +215,10 @@ PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode
   node.predicted_rows = rows.predicted_rows;
   node.predicted_rows_low = rows.predicted_rows_low;
   node.predicted_rows_high = rows.predicted_rows_high;
-  node.predicted_ms = 1e3 * (whole_columns_are_faster(source, rows.predicted_rows, plan.units, plan.late)
-                                 ? read_seconds(source, plan.units, plan.late)
-                                 : read_rows_seconds(source, rows.predicted_rows, plan.late));
+  node.predicted_ms = predicted_late_ms(context, plan, source, rows.predicted_rows);
   node.rules = std::exchange(rows.rules, {});
   node.decisions = std::exchange(rows.decisions, {});
-  if (plan.lists_candidates) node.decisions.push_back(decision_to_read(plan, source, rows));
+  if (plan.lists_candidates) node.decisions.push_back(decision_to_read(plan, source, rows, threads_of(context)));
   node.children.push_back(std::move(rows));
   return node;
 }

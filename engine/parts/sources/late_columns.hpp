@@ -22,6 +22,6 @@ void finish_answer(const QueryContext& context, const QueryPlan& plan, const Sou
                    const std::vector<RowId>* ids, Result& result);
 
 /// Returns the plan of a query whose late columns are not read yet.
-PlanNode with_late_columns(const QueryPlan& plan, const Source& source, PlanNode rows);
+PlanNode with_late_columns(const QueryContext& context, const QueryPlan& plan, const Source& source, PlanNode rows);
 
 }  // namespace skyrank::exec

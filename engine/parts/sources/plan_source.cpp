@@ -50,8 +50,9 @@ void plan_units(QueryPlan& plan, const Source& source) {
 bool reads_late(const EngineState& engine, QueryPlan& plan, const Source& source, const std::vector<int>& late,
                 double passing) {
   if (take_much_memory(engine, source, plan.units, late)) return true;
-  const planner::Price alone = price_late_columns(plan.query, source, plan.units, late, passing);
-  const double whole = read_seconds(source, plan.units, late);
+  const int threads = engine.arena.max_concurrency();
+  const planner::Price alone = price_late_columns(plan.query, source, plan.units, late, passing, threads);
+  const double whole = read_seconds(source, plan.units, late, threads);
   return prefers_first(plan.rules, plan.lists_candidates, Rule::late_columns,
                        {"for the rows of the answer", alone.expected}, {"with the other columns", whole},
                        [&] { return std::pair(alone.high, whole); });
@@ -172,6 +173,13 @@ Division division_of_all(const EngineState& engine, const QueryPlan& plan, const
 }
 
 }  // namespace
+
+double expected_units(const QueryPlan& plan, const Source& source) {
+  const auto all = static_cast<double>(plan.units.size());
+  if (plan.division != Division::units) return all;
+  const double passing = rows_passing(plan.query, source, plan.units);
+  return std::clamp(price_units(plan.query, source, plan.units, plan.columns, passing).units, 1.0, all);
+}
 
 bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
   return !plan.late.empty() || plan.units.size() < source.units().size() || plan.division == Division::units;

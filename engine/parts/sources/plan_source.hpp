@@ -17,6 +17,10 @@ namespace skyrank::exec {
 QueryPlan plan_source(const EngineState& engine, const query::BoundQuery& query, const Source& source,
                       bool lists_candidates);
 
+/// Returns the expected number of units of a plan that are read: fewer than it has where they are answered one by one,
+/// as the first leave out others.
+double expected_units(const QueryPlan& plan, const Source& source);
+
 /// Returns true if a plan does not look at some rows, or at all columns of a row.
 bool leaves_out_rows(const QueryPlan& plan, const Source& source);
 

@@ -13,6 +13,8 @@ Source::~Source() = default;
 
 std::optional<UnitStatistics> Source::statistics(int) const { return std::nullopt; }
 
+std::optional<ReadCost> Source::read_cost(int) const { return std::nullopt; }
+
 std::optional<ZoneStatistics> Source::zones(std::size_t, int) const { return std::nullopt; }
 
 bool Source::has_codes(int) const { return false; }

@@ -153,6 +153,7 @@ class UnitRange final : public Source {
     return source_->zones(unit + begin_, column);
   }
 
+  std::optional<ReadCost> read_cost(int column) const override { return source_->read_cost(column); }
   bool has_codes(int column) const override { return source_->has_codes(column); }
   std::optional<UnitCodes> codes(std::size_t unit, int column) const override {
     return source_->codes(unit + begin_, column);

@@ -22,14 +22,17 @@ using query::BoundQuery;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Seconds for what a row of these columns takes.
-double seconds_of_row(const Source& source, std::span<const int> columns) {
-  double seconds = 0;
+/// Returns what columns of a source take to read, all of them together.
+ReadCost cost_of(const Source& source, std::span<const int> columns) {
+  ReadCost all;
   for (const int column : columns) {
     const bool text = source.schema().column(column).type().type == Type::string;
-    seconds += text ? unit_cost::kReadText : unit_cost::kReadValue;
+    const ReadCost usual{text ? unit_cost::kReadText : unit_cost::kReadValue, unit_cost::kReadChunk};
+    const ReadCost cost = source.read_cost(column).value_or(usual);
+    all.value += cost.value;
+    all.unit += cost.unit;
   }
-  return seconds;
+  return all;
 }
 
 /// The values of a column in a unit, as numbers of which low ones are best; infinities where they are not known, or
@@ -67,17 +70,43 @@ std::optional<ColumnRanges> ranges_of(const Order& order, const Source& source, 
   return ranges;
 }
 
-/// Returns the expected number of units that are read for the best rows, the best units first: of units whose values
-/// overlap those of the unit with the last of the rows `wanted`, few lack a better row than that.
+/// Returns the value up to which units are expected to have so many rows, if these lie evenly between the bounds of
+/// each unit.
+double value_of_row(std::span<const UnitRange> units, double wanted, double rows_of_unit) {
+  constexpr int kSteps = 50;  // of halving
+  const auto rows_up_to = [&](double value) {
+    double rows = 0;
+    for (const UnitRange& unit : units) {
+      const double width = unit.worst - unit.best;
+      rows += rows_of_unit * (value < unit.best ? 0 : width > 0 ? std::min((value - unit.best) / width, 1.0) : 1);
+    }
+    return rows;
+  };
+  double low = units.front().best;
+  double high = std::ranges::max(units, {}, &UnitRange::worst).worst;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = low + (high - low) / 2;
+    (rows_up_to(middle) < wanted ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Returns the expected number of units that are read for the best rows, the best units first: up to the one of which
+/// no row is better than the last of the rows `wanted` among those before it.
 double units_of_ranking(const ColumnRanges& column, double wanted, double rows_of_unit) {
   std::vector<UnitRange> known = column.units;
   std::erase_if(known, [](const UnitRange& unit) { return !unit.is_known(); });
   const auto unknown = static_cast<double>(column.units.size() - known.size());
   if (known.empty() || wanted <= column.nulls) return unknown;
   std::ranges::sort(known, {}, &UnitRange::best);
-  const auto last = static_cast<std::size_t>(std::min(wanted / rows_of_unit, static_cast<double>(known.size() - 1)));
-  const auto end = std::ranges::upper_bound(known, known[last].worst, {}, &UnitRange::best);
-  return unknown + std::max(1.0, static_cast<double>(end - known.begin()) * wanted / (wanted + 1));
+  std::size_t few = 1;  // units that are read in any case
+  std::size_t end = known.size();
+  while (few < end) {
+    const std::size_t middle = few + (end - few) / 2;
+    const bool is_enough = value_of_row(std::span(known).first(middle), wanted, rows_of_unit) < known[middle].best;
+    (is_enough ? end : few) = is_enough ? middle : middle + 1;
+  }
+  return unknown + static_cast<double>(few);
 }
 
 /// Returns the number of units of which no row of a few others is known to dominate all rows.
@@ -119,6 +148,11 @@ double units_to_answer(const BoundQuery& query, const Source& source, const std:
   return units_of_ranking(columns.front(), best / std::max(share, 1 / rows), rows / all);
 }
 
+/// Returns how many threads so many pieces of work keep busy.
+double busy_threads(double pieces, int threads) {
+  return std::clamp(pieces, 1.0, std::max(1.0, static_cast<double>(threads)));
+}
+
 /// Returns the number of rows that are expected in the answer, of so many that pass the condition.
 double rows_of_answer(const BoundQuery& query, double passing) {
   double answer = passing;
@@ -133,41 +167,49 @@ double rows_of_answer(const BoundQuery& query, double passing) {
 
 }  // namespace
 
-double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns) {
-  const auto chunks = static_cast<double>(units.size() * columns.size());
-  return chunks * unit_cost::kReadChunk + static_cast<double>(rows_of(source, units)) * seconds_of_row(source, columns);
+// Arrow reads the chunks of row groups side by side.
+double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns,
+                    int threads) {
+  const ReadCost cost = cost_of(source, columns);
+  const double work =
+      static_cast<double>(units.size()) * cost.unit + static_cast<double>(rows_of(source, units)) * cost.value;
+  return work / busy_threads(static_cast<double>(units.size() * columns.size()), threads);
 }
 
-double read_rows_seconds(const Source& source, double rows, std::span<const int> columns) {
+double read_rows_seconds(const Source& source, double rows, double units, std::span<const int> columns, int threads) {
   constexpr double kPageRows = 20'000;
   constexpr double kPickedRow = 20e-9;  // seconds for a value of a row that is picked from its page
-  const auto all = static_cast<double>(num_rows(source));
-  const double pages = std::max(all / kPageRows, static_cast<double>(source.units().size()));
-  if (pages == 0) return 0;
-  const double touched = -pages * std::expm1(-rows / pages);
+  const double share = std::clamp(units / std::max(static_cast<double>(source.units().size()), 1.0), 0.0, 1.0);
+  const double all = share * static_cast<double>(num_rows(source));
+  const double pages = std::max(all / kPageRows, units);
+  if (pages <= 0) return 0;
+  const auto touched = [&](double pieces) { return -pieces * std::expm1(-rows / pieces); };
   const auto count = static_cast<double>(columns.size());
-  return touched * (count * unit_cost::kReadPage + all / pages * seconds_of_row(source, columns)) +
-         rows * count * kPickedRow;
+  const double work = touched(pages) * (count * unit_cost::kReadPage + all / pages * cost_of(source, columns).value) +
+                      rows * count * kPickedRow;
+  return work / busy_threads(touched(units), threads);
 }
 
-double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units,
-                             std::span<const int> columns) {
+double whole_columns_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns,
+                             int threads) {
   constexpr double kGain = 1.5;
-  return kGain * read_seconds(source, units, columns);
+  return kGain * read_seconds(source, units, columns, threads);
 }
 
 bool whole_columns_are_faster(const Source& source, double rows, const std::vector<std::size_t>& units,
-                              std::span<const int> columns) {
+                              std::span<const int> columns, int threads) {
   constexpr std::int64_t kMinRows = 1 << 13;  // of fewer, either is done at once
   return rows_of(source, units) >= kMinRows &&
-         whole_columns_seconds(source, units, columns) < read_rows_seconds(source, rows, columns);
+         whole_columns_seconds(source, units, columns, threads) <
+             read_rows_seconds(source, rows, static_cast<double>(units.size()), columns, threads);
 }
 
 planner::Price price_late_columns(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                                  std::span<const int> columns, double passing) {
+                                  std::span<const int> columns, double passing, int threads) {
   const double rows = rows_of_answer(query, passing);
-  const double whole = unit_cost::kReadAgain + whole_columns_seconds(source, units, columns);
-  const double alone = unit_cost::kReadAgain + read_rows_seconds(source, rows, columns);
+  const double whole = unit_cost::kReadAgain + whole_columns_seconds(source, units, columns, threads);
+  const double alone =
+      unit_cost::kReadAgain + read_rows_seconds(source, rows, static_cast<double>(units.size()), columns, threads);
   return {.expected = std::min(alone, whole), .high = query.limit ? alone : whole};
 }
 
@@ -176,14 +218,15 @@ planner::Price price_late_columns(const BoundQuery& query, const Source& source,
 UnitPrices price_units(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
                        std::span<const int> columns, double passing) {
   const auto rows = static_cast<double>(rows_of(source, units));
-  const double read = read_seconds(source, units, columns);
-  const double share = units_to_answer(query, source, units, rows, passing) / static_cast<double>(units.size());
+  const double read = read_seconds(source, units, columns, 1);
+  const double needed = units_to_answer(query, source, units, rows, passing);
+  const double share = needed / static_cast<double>(units.size());
   const auto wanted = static_cast<double>(query.preference ? 0 : query.offset + query.limit.value_or(0));
   const double best = std::min(rows, wanted * static_cast<double>(units.size()));
   const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
   const double each = queries + read;
   const double together = read + (query.preference ? passing * unit_cost::kUnitSkylineRow : 0);
-  return {.one_by_one = {share * each, each}, .together = {together, together}};
+  return {.one_by_one = {share * each, each}, .together = {together, together}, .units = needed};
 }
 
 }  // namespace skyrank::exec

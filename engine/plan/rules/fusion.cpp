@@ -13,19 +13,22 @@
 namespace skyrank::exec {
 namespace {
 
-/// Returns the seconds of a row's score in a fused ranking, beyond its key.
-double score_seconds(const PhysicalPlan& plan, const FusedUse& use) {
+/// Returns the seconds of the rows' scores in a fused ranking, beyond their keys. A sum of columns takes no longer than
+/// these take to come from memory.
+double score_seconds(const PhysicalPlan& plan, double rows, const FusedUse& use) {
   constexpr double kShareOfSum = 0.5;  // where nothing is interpreted
   const query::BoundExpression& score = plan.query.ranking.front().expression;
   if (score.column >= 0) return 0;
-  return (use.weighted_sum.used ? kShareOfSum : 1) * evaluation_seconds(lower(*score.root));
+  const Ir ir = lower(*score.root);
+  const double computed = (use.weighted_sum.used ? kShareOfSum : 1) * rows * evaluation_seconds(ir);
+  return std::max(computed, memory_seconds(ir, rows));
 }
 
 /// Returns the seconds that a fused ranking takes for its expressions, of which its model knows nothing. Before the
 /// filter or after it, the rows up to the bound are looked at one by one.
 double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
   const auto rows = static_cast<double>(shape.n);
-  double seconds = rows * score_seconds(plan, use);
+  double seconds = score_seconds(plan, rows, use);
   if (plan.condition) {
     const planner::Statistics& ranking = plan.sample.ranking;
     const auto candidates = planner::cost::candidates_of(shape, ranking);
@@ -34,7 +37,7 @@ double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape
                                : rows * (row + unit_cost::kBlockRow) +
                                      std::min(candidates.tested, rows * ranking.selectivity) * unit_cost::kListRow;
   }
-  return seconds / plan.machine.threads;
+  return seconds / std::max(plan.machine.threads, 1);
 }
 
 /// Returns the seconds of the ranking that takes in the filter and the making of keys.
@@ -97,6 +100,7 @@ void fuse_ranking(PhysicalPlan& plan, const Table& table) {
   if (!better_fused(plan, shape, use)) return plan.rules.left_out(Rule::fusion, "making the keys first is cheaper");
   plan.strategy = Strategy::fused_ranking;
   plan.selection = shape;
+  plan.fused_seconds = seconds_of_expressions(plan, shape, use);
   plan.rules.applied(Rule::fusion, "cheaper than making the keys first");
   note_use(plan.rules, use);
   Operators& operators = plan.operators;

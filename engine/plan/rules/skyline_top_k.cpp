@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,12 @@
 namespace skyrank::exec {
 namespace {
 
-constexpr double kMuchCheaper = 2;
+/// Returns the probability that too few of the best rows are in the skyline, where `kept` of them are expected there
+/// and `wanted` are asked for: a half where these are as many.
+double chance_to_fail(double kept, double wanted) {
+  constexpr double kSteepness = 3;
+  return 1 / (1 + std::pow(kept / std::max(wanted, 1.0), kSteepness));
+}
 
 /// Gives the plan its new strategy, and the operators after the selection the rows that it leaves.
 void put_selection_first(PhysicalPlan& plan, const kernels::TopKShape& shape, PathDescription path) {
@@ -66,10 +72,13 @@ void select_before_skyline(PhysicalPlan& plan, const Table& table) {
   const kernels::TopKShape shape = skyline_prefix_shape(plan.query, table, count);
   try {
     const auto selection = planner::choose(shape, plan.constraints, plan.machine, skyline_prefix_statistics(plan));
-    const auto prefix = step_path(plan, 0, static_cast<double>(count), skyline_of_prefix(plan, shape));
-    // It may not help, so it has to be a good deal cheaper.
-    const double first = kMuchCheaper * (selection.seconds + prefix.seconds);
-    const bool takes_whole = prefers_first(plan, Rule::skyline_top_k, {"skyline of all rows", seconds_of_whole(plan)},
+    const planner::Statistics contending = skyline_of_prefix(plan, shape);
+    const auto prefix = step_path(plan, 0, static_cast<double>(count), contending);
+    // It may not help, so that the whole skyline comes after it.
+    const double whole_too = chance_to_fail(contending.growth.rows(static_cast<double>(count)), k);
+    const double whole_seconds = seconds_of_whole(plan);
+    const double first = selection.seconds + prefix.seconds + whole_too * whole_seconds;
+    const bool takes_whole = prefers_first(plan, Rule::skyline_top_k, {"skyline of all rows", whole_seconds},
                                            {"best of the ranking first", first}, [&](const PhysicalPlan& high) {
                                              const double whole = seconds_of_whole(high);
                                              return std::pair(whole, first + whole);

@@ -171,7 +171,9 @@ planner::Cardinality count_groups(const std::vector<int>& columns, const Table& 
   const RowSet firsts = RowSet::listed(std::move(neighbours.firsts));
   const SampledGroups apart = count_sizes(partition(table, columns, firsts.view()), firsts.size());
   const planner::Cardinality most{runs(1) * n.low, runs(1) * n.expected, runs(3) * n.high};
-  const planner::Cardinality found = min(bounded_groups(n, apart), most);
+  planner::Cardinality found = min(bounded_groups(n, apart), most);
+  if (apart.distinct == apart.rows)
+    found.expected = most.expected;  // rows in the order of their groups have one run each
   return planner::Cardinality::around(static_cast<double>(groups.count()), found.expected, found.high);
 }
 

@@ -235,6 +235,44 @@ TEST(ParquetFiles, SomeRowsAreRightBehindColumnsOfSeveralLeaves) {
   expect_same_rows(*source, sample(rows));
 }
 
+/// Returns what a column of a file costs to read that is written with a codec and a dictionary or none.
+ReadCost cost_of(const arrow::Table& table, const char* column, arrow::Compression::type codec, bool dictionary) {
+  const TemporaryFolder folder;
+  const auto out = arrow::io::FileOutputStream::Open((folder / "t.parquet").string()).ValueOrDie();
+  parquet::WriterProperties::Builder properties;
+  properties.compression(codec);
+  if (!dictionary) properties.disable_dictionary();
+  require(parquet::arrow::WriteTable(table, arrow::default_memory_pool(), out, 1'000, properties.build()));
+  require(out->Close());
+  const auto source = open_source({folder / "t.parquet"});
+  return source->read_cost(*source->schema().find(column)).value();
+}
+
+TEST(ParquetFiles, TellByTheirCodecsAndEncodingsWhatColumnsTakeToRead) {
+  const auto table = arrow_sample(4'000);
+  constexpr auto kNone = arrow::Compression::UNCOMPRESSED;
+  for (const char* column : {"id", "float", "text", "flag", "day", "price"}) {
+    const ReadCost plain = cost_of(*table, column, kNone, false);
+    EXPECT_GT(plain.value, 0) << column;
+    EXPECT_GT(plain.unit, 0) << column;
+    EXPECT_GT(cost_of(*table, column, arrow::Compression::ZSTD, false).value, plain.value) << column;
+    EXPECT_GT(cost_of(*table, column, arrow::Compression::ZSTD, false).unit, plain.unit) << column;
+  }
+  EXPECT_LT(cost_of(*table, "text", kNone, true).value, cost_of(*table, "text", kNone, false).value / 5)
+      << "texts stay indices";
+}
+
+TEST(ParquetFiles, StatisticsAreMadeOnce) {
+  const TemporaryFolder folder;
+  write(sample(100), folder / "t.parquet", Format::parquet);
+  const auto source = open_source({folder / "t.parquet"});
+  const auto first = source->statistics(0);
+  const auto second = source->statistics(0);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->min.data().values, second->min.data().values);
+  EXPECT_NE(source->statistics(1)->min.data().values, first->min.data().values);
+}
+
 class ArrowFiles : public ::testing::Test {
  protected:
   TemporaryFolder folder_;

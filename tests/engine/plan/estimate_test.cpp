@@ -66,6 +66,25 @@ TEST(Estimate, GroupsOfASample) {
   EXPECT_NEAR(estimate_groups(1e9, {100, 80, 60, 20, 0}), 80 + 60 * 60 / 42.0, 1e-6) << "groups of one size";
 }
 
+TEST(Estimate, GroupsThatNextToNoRowRepeatMayBeMany) {
+  const auto equal = [](double) { return 1.0; };
+  for (const std::size_t rows : {24, 128, 471}) {
+    const auto seen = static_cast<double>(rows);
+    EXPECT_GT(estimate_groups(500 * seen, {seen, seen, seen, 0, 0}), 500 * seen / 8) << "all rows may differ";
+    for (const std::size_t groups : {rows * rows / 2, 20 * rows, 100 * rows}) {  // of 500 times as many rows
+      const double estimated = estimate_groups(500 * seen, drawn(groups, rows, equal));
+      EXPECT_GT(estimated, static_cast<double>(groups) / 6) << rows << " of " << groups;
+      EXPECT_LT(estimated, static_cast<double>(groups) * 12) << rows << " of " << groups;
+    }
+    double before = 1e12;
+    for (const double repeats : {0.0, 1.0, 2.0, 3.0}) {
+      const double estimated = estimate_groups(1e6, {seen, seen - repeats, seen - 2 * repeats, repeats, 0});
+      EXPECT_LT(estimated, before) << repeats << " repeats";
+      before = estimated;
+    }
+  }
+}
+
 TEST(Estimate, GroupsOfOneSizeAndOfAPowerLaw) {
   const auto equal = [](double) { return 1.0; };
   for (const std::size_t groups : {300, 3000, 20000}) {

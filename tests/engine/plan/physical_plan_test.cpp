@@ -94,6 +94,28 @@ TEST(PhysicalPlan, SamplesOfFewerRowsThanWereDrawnStopGrowing) {
   EXPECT_GE(sampled, 2U);
 }
 
+// Of independent rows a skyline grows with their number, so that the best rows of a ranking leave fewer than all do.
+TEST(PhysicalPlan, ThePrefixOfASkylineHasTheSkylineOfItsOwnRows) {
+  constexpr int kRows = 100'000;
+  Random random(2);
+  std::vector<Column> columns;
+  std::vector<Preference> terms;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    std::vector<float> values;
+    for (int i = 0; i < kRows; ++i) values.push_back(static_cast<float>(random.below(1 << 20)));
+    columns.push_back(Column::own(name, std::move(values)));
+    terms.push_back(low(name));
+  }
+  const Table table(std::move(columns));
+  const Query query = from().prefer(terms).rank_by({low("a")}).limit(3);
+  const PhysicalPlan plan = make_plan(query::bind(query, query::schema_of(table)), table, {}, {.threads = 1}, {});
+  const kernels::TopKShape prefix{.n = kRows, .k = 4096, .widths = {kernels::KeyWidth::bytes4}};
+  const double kept = skyline_of_prefix(plan, prefix).growth.rows(4096);
+  EXPECT_GT(kept, 400);
+  EXPECT_LT(kept, 3000);
+  EXPECT_EQ(plan.strategy, Strategy::skyline_prefix);
+}
+
 TEST(PhysicalPlan, ItsPathsAreChosenForEstimatedSizes) {
   PhysicalPlan plan = unwritten(skyline().rank_by({low("a")}).limit(5));
   EXPECT_FALSE(plan.operators.order->path);

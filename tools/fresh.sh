@@ -136,7 +136,7 @@ try_container() {
 }
 
 commands=("tools/run.sh datasets/examples/hotels.yaml" tools/test.sh)
-mirror= container=false
+mirror='' container=false
 suites=()
 while [[ $# -gt 0 ]]; do
   case $1 in

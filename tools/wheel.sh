@@ -66,6 +66,13 @@ find_compilers() {
   fi
 }
 
+# Compiles the engine once: the interpreters' builds share all objects but those of the binding.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale,pch_defines,time_macros
+}
+
 # build_wheel PYTHON: leaves the wheel in $work/built.
 build_wheel() {
   local python=$1 argument environment settings=()
@@ -80,7 +87,9 @@ build_wheel() {
   # An environment that stays, so that only what changed is compiled the next time.
   environment=$wheels/environments/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   [[ -e $environment/bin/pip ]] || "$python" -m venv "$environment"
-  "$environment/bin/pip" install -q --disable-pip-version-check scikit-build-core==1.1.2 nanobind==3.1.0
+  # The older nanobind is for Python 3.9.
+  "$environment/bin/pip" install -q --disable-pip-version-check scikit-build-core==1.1.2 \
+    "nanobind==3.1.0; python_version >= '3.10'" "nanobind==2.15.0; python_version < '3.10'"
   rm -rf "$work/built"
   "$environment/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/built" "${settings[@]}" \
     "--config-settings=build-dir=build/wheel-{wheel_tag}$suffix" .
@@ -113,6 +122,7 @@ finish_wheel() {
 mkdir -p "$work"
 setup_tools
 find_compilers
+use_ccache
 [[ -e $libraries/finished ]] || tools/wheel/libraries.sh "$machine"
 tools/wheel/old_glibc.py --out "$glibc" "${cc[@]}"
 for python in "${pythons[@]}"; do

@@ -127,6 +127,11 @@ def test_pictures_on_the_pages_are_those_of_their_code(tmp_path):
     assert texts(ROOT / "engine/docs/pictures") == drawn
 
 
+def test_released_sources_are_built_with_the_same_pyarrow():
+    pinned = re.search(r"^pyarrow==\S+", (ROOT / "tools/requirements/arrow.txt").read_text(), re.MULTILINE)
+    assert f'build.requires = ["{pinned[0]};' in (ROOT / "pyproject.toml").read_text()
+
+
 @pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")
 def test_pip_install(tmp_path):
     """Builds and installs the wheel, as the build tree compiles so that ccache serves again, and uses it."""

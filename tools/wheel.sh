@@ -7,7 +7,8 @@ usage() {
   cat <<'END'
 usage: tools/wheel.sh [--cuda] [--sdist] [--machine NAME] [PYTHON...]
   PYTHON     interpreters to build for, with pip; python3 by default. From 3.12 on one wheel serves all later versions
-  --cuda     with the GPU kernels, for the GPUs of CUDAARCHS; such a wheel answers on the CPU where there is no driver
+  --cuda     with the GPU kernels, for the GPUs of CUDAARCHS, by default all that the preset "dist" has; such a wheel answers on the
+             CPU where there is no driver
   --machine  x86_64 or aarch64, by the distribution's cross compiler where it is another than this machine; the interpreters
              are this machine's all the same
   --sdist    also the sources, from which pip builds the package where tools/setup.sh has run
@@ -40,6 +41,11 @@ done
 [[ ${#pythons[@]} -gt 0 ]] || pythons=(python3)
 suffix=
 [[ $cuda == OFF ]] || suffix=-cuda
+if [[ $cuda == ON ]]; then
+  [[ $machine == $(uname -m) ]] || fail "--cuda is for this machine alone"
+  supported=$(sed -n '/"name": "dist"/,/}/s/.*"CMAKE_CUDA_ARCHITECTURES": "\([^"]*\)".*/\1/p' CMakePresets.json | head -n 1)
+  export CUDAARCHS=${CUDAARCHS:-$supported}
+fi
 readonly wheels=$PWD/build/wheels platform=manylinux_2_28_$machine
 readonly work=$wheels/$machine dist=$wheels/dist$suffix
 readonly libraries=$work/libraries glibc=$work/glibc

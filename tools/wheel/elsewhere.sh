@@ -27,7 +27,7 @@ chmod +x "$environment/bin/python"
 printf 'home = %s\nversion = %s\n' "$root/usr/bin" "$version" >"$environment/pyvenv.cfg"
 platforms=()
 for release in 2_28 2_27 2_26 2_24 2_17; do platforms+=(--platform "manylinux_${release}_$machine"); done
-python3 -m pip install -q --disable-pip-version-check --only-binary=:all: --target "$site" --implementation cp \
+build/wheels/tools/bin/pip install -q --disable-pip-version-check --root-user-action=ignore --only-binary=:all: --target "$site" --implementation cp \
   --python-version "$version" "${platforms[@]}" --platform "manylinux2014_$machine" "$wheel" "$@"
 sed "1s|.*|#!$environment/bin/python|" "$site/bin/skyrank" >"$environment/bin/skyrank"
 chmod +x "$environment/bin/skyrank"

@@ -8,6 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly machine=$1
 readonly out=$PWD/build/wheels/$machine sources=$PWD/build/wheels/source
 readonly libraries=$out/libraries
+# What unpacks the sources, which a small system lacks.
+readonly TOOLS=(xz-utils)
 # What the distribution has as static libraries too.
 readonly PACKAGES=(
   libthrift-dev libsnappy-dev libzstd-dev liblz4-dev libbrotli-dev zlib1g-dev libbz2-dev rapidjson-dev libboost-dev)
@@ -140,11 +142,11 @@ mkdir -p "$sources" "$out"
 root=$out/root
 if [[ $machine == $(uname -m) ]]; then
   prefix='' cc=(gcc) cross=() root=  # the machine's own
-  install_packages "${PACKAGES[@]}"
+  install_packages "${TOOLS[@]}" "${PACKAGES[@]}"
 else
   prefix=$machine-linux-gnu- cc=("$machine-linux-gnu-gcc" "--sysroot=$root")
   cross=("-DCMAKE_TOOLCHAIN_FILE=$PWD/tools/wheel/$machine.cmake")
-  install_packages "g++-$machine-linux-gnu"
+  install_packages "${TOOLS[@]}" "g++-$machine-linux-gnu"
   get_root
 fi
 get_sources

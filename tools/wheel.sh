@@ -130,7 +130,7 @@ setup_tools
 find_compilers
 use_ccache
 [[ -e $libraries/finished ]] || tools/wheel/libraries.sh "$machine"
-tools/wheel/old_glibc.py --out "$glibc" "${cc[@]}"
+tools/wheel/old_glibc.py --out "$glibc" -- "${cc[@]}"
 for python in "${pythons[@]}"; do
   build_wheel "$python"
   finish_wheel

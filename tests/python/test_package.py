@@ -140,7 +140,9 @@ def test_pictures_on_the_pages_are_those_of_their_code(tmp_path):
 
 def test_released_sources_are_built_with_the_same_pyarrow():
     pinned = re.search(r"^pyarrow==\S+", (ROOT / "tools/requirements/arrow.txt").read_text(), re.MULTILINE)
-    assert f'build.requires = ["{pinned[0]};' in (ROOT / "pyproject.toml").read_text()
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'build.requires = ["{pinned[0]};' in text
+    assert f'files = ["{pinned[0].rpartition(".")[0]}.*;' in text
 
 
 @pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")

@@ -1,6 +1,7 @@
 # Arrow and Parquet C++: a system installation first, else the libraries and headers of the pyarrow wheel that
-# tools/setup.sh unpacks into .deps/, or, where pip builds the released sources, of the pyarrow that it has got for that. Defines SkyRank::Arrow and SkyRank::Parquet, and SKYRANK_ARROW_IS_BUNDLED where they
-# are the wheel's, which have to be installed with the programs.
+# tools/setup.sh unpacks into .deps/, or, where pip builds the released sources, of the pyarrow that it has got for that.
+# Defines SkyRank::Arrow and SkyRank::Parquet, and SKYRANK_ARROW_IS_BUNDLED where they are the wheel's, which have to be
+# installed with the programs.
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
 set(SKYRANK_ARROW_IS_BUNDLED FALSE)

@@ -75,9 +75,9 @@ class Port(unittest.TestCase):
 
     def test_has_the_dependencies_of_the_build(self):
         text = (SOURCE / "tools/cmake/SkyRankDependencies.cmake").read_text()
-        library, tools = text.split("if(SKYRANK_BUILD_TOOLS)")
-        tools = tools.split("endif()")[0]
-        packages = [set(re.findall(r"find_package\(([\w-]+)", part)) for part in (library, tools)]
+        text = text.split("if(SKYRANK_MPI)")[0]  # the rest is for no port
+        parts = re.split(r"^if\(SKYRANK_BUILD_TOOLS\)$(.*?)^endif\(\)$", text, flags=re.M | re.S)
+        packages = [set(re.findall(r"^ *(?:find_package|skyrank_find)\(([\w-]+)", "".join(parts[kind::2]), re.M)) for kind in (0, 1)]
         self.assertEqual(packages, [set(PORTS), set(TOOL_PORTS)])
         own = self.names(self.manifest["dependencies"])
         self.assertEqual(own, {*PORTS.values(), "pegtl", "vcpkg-cmake", "vcpkg-cmake-config"})

@@ -199,6 +199,15 @@ def test_a_stream_that_fails_and_one_that_was_read():
         skyrank.Table(Taken())
 
 
+def test_a_stream_whose_schema_has_to_be_named():
+    class Frame:  # as of Polars 1.3
+        def __arrow_c_stream__(self, requested_schema):
+            assert requested_schema is None
+            return pyarrow.table({"x": [1, 2]}).__arrow_c_stream__()
+
+    assert len(skyrank.Table(Frame())) == 2
+
+
 def test_contiguous_arrow_data_is_not_copied():
     table = pyarrow.table({"x": numpy.arange(1000.0)})
     address = table.column("x").chunk(0).buffers()[1].address

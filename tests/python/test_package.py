@@ -1,5 +1,6 @@
 """The package as a whole: its types, its examples, its documentation, and that it can be installed."""
 
+import ast
 import doctest
 import importlib.metadata
 import os
@@ -68,6 +69,16 @@ def test_types():
     run(sys.executable, "-m", "mypy", "--cache-dir", cache, "engine/python/skyrank", cwd=ROOT)
 
 
+def test_sources_are_for_python_3_9():
+    """Type checkers know it no more. Of what they knew, unions that are evaluated come up."""
+    unions = []
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(), feature_version=(3, 9))
+        values = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+        unions += [path for value in values for part in ast.walk(value) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr)]
+    assert unions == []
+
+
 def test_the_stub_of_the_extension_names_what_it_has():
     stub = (ROOT / "engine/python/skyrank/_core.pyi").read_text()
     names = [name for name in dir(skyrank._core) if not name.startswith("_")]
@@ -125,6 +136,13 @@ def test_pictures_on_the_pages_are_those_of_their_code(tmp_path):
     drawn = texts(tmp_path)
     assert len(drawn) == 4 and all(len(words) > 10 for words in drawn.values())
     assert texts(ROOT / "engine/docs/pictures") == drawn
+
+
+def test_released_sources_are_built_with_the_same_pyarrow():
+    pinned = re.search(r"^pyarrow==\S+", (ROOT / "tools/requirements/arrow.txt").read_text(), re.MULTILINE)
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'build.requires = ["{pinned[0]};' in text
+    assert f'files = ["{pinned[0].rpartition(".")[0]}.*;' in text
 
 
 @pytest.mark.skipif("SKYRANK_PIP_TEST" not in os.environ, reason="SKYRANK_PIP_TEST is not set")

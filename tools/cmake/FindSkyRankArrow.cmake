@@ -1,6 +1,7 @@
 # Arrow and Parquet C++: a system installation first, else the libraries and headers of the pyarrow wheel that
-# tools/setup.sh unpacks into .deps/. Defines SkyRank::Arrow and SkyRank::Parquet, and SKYRANK_ARROW_IS_BUNDLED where they
-# are the wheel's, which have to be installed with the programs.
+# tools/setup.sh unpacks into .deps/, or, where pip builds the released sources, of the pyarrow that it has got for that.
+# Defines SkyRank::Arrow and SkyRank::Parquet, and SKYRANK_ARROW_IS_BUNDLED where they are the wheel's, which have to be
+# installed with the programs.
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
 set(SKYRANK_ARROW_IS_BUNDLED FALSE)
@@ -17,7 +18,12 @@ if(Arrow_FOUND AND Parquet_FOUND)
   return()
 endif()
 
-set(SKYRANK_ARROW_ROOT "${PROJECT_SOURCE_DIR}/.deps/pyarrow" CACHE PATH "Folder of an unpacked pyarrow wheel")
+set(arrow_root "${PROJECT_SOURCE_DIR}/.deps/pyarrow")
+if(SKBUILD AND NOT EXISTS "${arrow_root}")
+  execute_process(COMMAND "${Python_EXECUTABLE}" -c "import os, pyarrow; print(os.path.dirname(pyarrow.__file__))"
+    OUTPUT_VARIABLE arrow_root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(SKYRANK_ARROW_ROOT "${arrow_root}" CACHE PATH "Folder of an unpacked pyarrow wheel")
 function(skyrank_wheel_library target name)
   file(GLOB libraries "${SKYRANK_ARROW_ROOT}/${name}.so.[0-9]*")
   list(FILTER libraries EXCLUDE REGEX "\\.so\\.[0-9]+\\.[0-9]")

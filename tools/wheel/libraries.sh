@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds the libraries that a wheel has inside, as static ones, into build/wheels/MACHINE/libraries. tools/wheel.sh calls it.
+# Where MACHINE is another than this one, its packages are unpacked into build/wheels/MACHINE/root.
 # usage: tools/wheel/libraries.sh MACHINE
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -7,9 +8,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly machine=$1
 readonly out=$PWD/build/wheels/$machine sources=$PWD/build/wheels/source
 readonly libraries=$out/libraries
+# What unpacks the sources, which a small system lacks.
+readonly TOOLS=(xz-utils)
 # What the distribution has as static libraries too.
 readonly PACKAGES=(
   libthrift-dev libsnappy-dev libzstd-dev liblz4-dev libbrotli-dev zlib1g-dev libbz2-dev rapidjson-dev libboost-dev)
+# What compiling for another machine needs of its packages besides.
+readonly ROOT_PACKAGES=(
+  libc6-dev libeigen3-dev libyaml-cpp-dev libtbb-dev libhwy-dev tao-pegtl-dev libcli11-dev nlohmann-json3-dev libsimdjson-dev
+  libfmt-dev libedit-dev)
 # What it has as shared ones alone, or for its own C library: built from its source packages.
 readonly SOURCE_PACKAGES=(onetbb highway yaml-cpp simdjson fmtlib bzip2)
 
@@ -51,6 +58,14 @@ install_packages() {
   apt-get install -qq -y --no-install-recommends "${wanted[@]}" >/dev/null || fail "apt-get could not install ${wanted[*]}"
 }
 
+# Unpacks packages for another machine, so that this one gets no second architecture.
+get_root() {
+  [[ ! -e $root ]] || return 0
+  say "downloading packages for $machine"
+  tools/wheel/packages.sh "$machine" "$root.unfinished" "${PACKAGES[@]}" "${ROOT_PACKAGES[@]}"
+  mv "$root.unfinished" "$root"
+}
+
 get_sources() {
   local scratch package
   scratch=$(mktemp -d)
@@ -73,8 +88,9 @@ get_arrow_source() {
   python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes -d "$scratch" \
     -r tools/requirements/arrow-source.txt || fail "pip could not download the sources of Arrow; its message is above"
   python3 -m zipfile -e "$scratch"/*.whl "$scratch/unpacked"
-  touch "$scratch"/unpacked/*/vendor/.env  # which its CMake looks for
-  mv "$scratch"/unpacked/*/vendor "$sources/arrow"
+  mv "$scratch"/unpacked/*/vendor "$scratch/arrow"
+  touch "$scratch/arrow/.env"  # which its CMake looks for
+  mv "$scratch/arrow" "$sources/arrow"
   rm -rf "$scratch"
 }
 
@@ -84,7 +100,7 @@ build_library() {
   say "building $1 for $machine"
   quietly "$1-configure" cmake -G Ninja -S "$sources/$2" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_TESTING=OFF -DCMAKE_INSTALL_PREFIX="$libraries" -DCMAKE_INSTALL_LIBDIR=lib \
-    "-DCMAKE_PREFIX_PATH=$libraries" "${@:3}"
+    "-DCMAKE_PREFIX_PATH=$libraries" "${cross[@]}" "${@:3}"
   quietly "$1-build" cmake --build "$build" --target install
 }
 
@@ -96,7 +112,7 @@ build_bzip2() {
   for part in "${parts[@]}"; do
     quietly bzip2-build "${cc[@]}" -O2 -fPIC -D_FILE_OFFSET_BITS=64 -c "$sources/bzip2/$part.c" -o "$out/bzip2/$part.o"
   done
-  quietly bzip2-build ar rcs "$libraries/lib/libbz2.a" "$out"/bzip2/*.o
+  quietly bzip2-build "${prefix}ar" rcs "$libraries/lib/libbz2.a" "$out"/bzip2/*.o
 }
 
 build_arrow() {
@@ -117,14 +133,22 @@ build_arrow() {
 copy_licenses() {
   local package
   mkdir -p "$libraries/licenses"
-  for package in "${PACKAGES[@]}"; do cp "/usr/share/doc/$package/copyright" "$libraries/licenses/$package.txt"; done
+  for package in "${PACKAGES[@]}"; do cp "$root/usr/share/doc/$package/copyright" "$libraries/licenses/$package.txt"; done
   cp "$sources/arrow/LICENSE.txt" "$libraries/licenses/arrow-LICENSE.txt"
   cp "$sources/arrow/NOTICE.txt" "$libraries/licenses/arrow-NOTICE.txt"
 }
 
 mkdir -p "$sources" "$out"
-cc=(gcc)
-install_packages "${PACKAGES[@]}"
+root=$out/root
+if [[ $machine == $(uname -m) ]]; then
+  prefix='' cc=(gcc) cross=() root=  # the machine's own
+  install_packages "${TOOLS[@]}" "${PACKAGES[@]}"
+else
+  prefix=$machine-linux-gnu- cc=("$machine-linux-gnu-gcc" "--sysroot=$root")
+  cross=("-DCMAKE_TOOLCHAIN_FILE=$PWD/tools/wheel/$machine.cmake")
+  install_packages "${TOOLS[@]}" "g++-$machine-linux-gnu"
+  get_root
+fi
 get_sources
 get_arrow_source
 build_library onetbb onetbb -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON

@@ -20,7 +20,7 @@ for row in "${rows[@]}"; do
   # shellcheck disable=SC2086  # a row is several words
   if ! "$environment/bin/pip" install -q --disable-pip-version-check --only-binary=:all: "$wheel" "${numpy[@]}" $row \
     2>"$environment/log"; then
-    echo "no wheels: '$row': $(grep -m 1 ERROR "$environment/log")"
+    echo "no wheels: '$row': $(grep ERROR "$environment/log" | tail -n 1)"
     continue
   fi
   "$environment/bin/python" -I "$program"

@@ -10,7 +10,6 @@ need of them is in later_symbols.c.
 import argparse
 import dataclasses
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -108,7 +107,8 @@ def main():
                     "-c", Path(__file__).with_name("later_symbols.c"), "-o", later], check=True)
     archive = later.with_suffix(".a")
     archive.unlink(missing_ok=True)
-    subprocess.run([shutil.which("ar"), "rc", archive, later], check=True)
+    program = subprocess.run([*arguments.compiler, "-print-prog-name=ar"], capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run([program, "rc", archive, later], check=True)
     rest = [file_of(arguments.compiler, name) for name in ("libc_nonshared.a", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")]
     static, *loaders = (path for path in rest if path)
     (arguments.out / "libc.so").write_text(

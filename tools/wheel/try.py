@@ -57,6 +57,15 @@ def tool(folder, *words, text=None):
     return done.stdout
 
 
+def processor():
+    """Returns where queries run, with the reason where that is not a GPU."""
+    try:
+        skyrank.Engine(device="cuda")
+    except skyrank.DeviceError as error:
+        return f"on the CPU ({error})"
+    return "on a GPU"
+
+
 def main():
     used = [f"Python {sys.version.split()[0]}", f"numpy {numpy.__version__}"]
     expect("NumPy", skyrank.skyline(numpy.eye(3)).rows.tolist(), [0, 1, 2])
@@ -82,11 +91,14 @@ def main():
                 pyarrow.parquet.write_table(pyarrow.table(ROWS), file, compression=codec)
                 expect(codec, front(skyrank.Files(str(file))), ["a", "b", "c"])
             expect("its own answers", pyarrow.table(skyrank.skyline(pyarrow.table(ROWS), low=["price"])).num_rows, 1)
-        expect("skyrank --version", tool(folder, "--version").split()[1], skyrank.__version__)
+        version = tool(folder, "--version")
+        expect("skyrank --version", version.split()[1], skyrank.__version__)
+        used.append("CUDA " + version.strip().rsplit("CUDA ", 1)[1])
         for words in (("sql", SQL.format("'t.csv'")), ("run", "t.yaml")):
             printed = tool(folder, *words)
             expect(f"skyrank {words[0]}", [line[0] for line in printed.splitlines() if line[:2].strip() in set("abcd")], ["a", "b", "c"])
         expect("skyrank algorithms", "blocked-bitmap" in tool(folder, "algorithms"), True)
+    used.append(processor())
     print("passed:", ", ".join(used), "after " + " ".join(sys.argv[1:]) if sys.argv[1:] else "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _core
 from ._engine import Files, Partial, default_engine
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy
 
-Column = Text | int
+Column = Union[Text, int]
 """Name of a column, text of an expression, or the index of a column of an array."""
 
 

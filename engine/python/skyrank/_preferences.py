@@ -4,14 +4,14 @@ the name of a column of the table, such as "Unit Price" or "a-b", is that column
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Union
 
 from . import _core
 from ._core import Aggregate, Expression, Preference
 from ._errors import QueryError
 from ._values import as_list, expression, kind_of, plain, term
 
-Text = str | Expression
+Text = Union[str, Expression]  # Python 3.9 has no other way
 """Name of a column, however it is spelt, text of an expression, or the parsed form."""
 
 

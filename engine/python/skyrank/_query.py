@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _core
 from ._core import Aggregate, Expression, Preference
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import datetime
 
 
-Keys = Text | Mapping[str, Text] | Iterable[Text | Mapping[str, Text]]
+Keys = Union[Text, Mapping[str, Text], Iterable[Union[Text, Mapping[str, Text]]]]
 """Columns and expressions; those in mappings have names."""
 
 

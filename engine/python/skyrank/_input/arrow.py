@@ -23,7 +23,7 @@ def exported(data: Any, method: str, name: str = "", *, full: bool = False) -> A
     What pyarrow has is validated before, `full` or as far as that takes no time: only it knows how long its buffers are.
     """
     try:
-        given = getattr(_validated(data, full), method)()
+        given = _call(getattr(_validated(data, full), method))
         if method == "__arrow_c_stream__":
             return given
         schema, array = given
@@ -33,6 +33,16 @@ def exported(data: Any, method: str, name: str = "", *, full: bool = False) -> A
             raise KeyboardInterrupt from error
         what = f"column '{name}'" if name else f"the {type(data).__name__}"
         raise DataError(f"{what} cannot be read through {method}: {error}") from error
+
+
+def _call(export: Any) -> Any:
+    """Calls a method of the interface, also one of Polars 1.3, whose argument has no default."""
+    try:
+        return export()
+    except TypeError as error:
+        if "requested_schema" not in str(error):
+            raise
+        return export(None)
 
 
 def _validated(data: Any, full: bool) -> Any:

@@ -128,7 +128,7 @@ struct OnePolicy {
   static constexpr std::size_t kBlocksOfProcessor = 4;
   /// Words of 16 bytes of a part, at least: four loads of each thread.
   static constexpr std::size_t kMinWords = 1024;
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  ///< of a row; longer ones take 4 % less by many parts
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  ///< a longer row takes 4 % less by many parts
 
   /// Returns the parts of each row; 1 where rows are too many, too short or too long.
   static constexpr std::size_t parts_of(std::size_t rows, std::size_t columns, std::size_t width,

@@ -45,8 +45,6 @@ FLOATING_VARIABLE = re.compile(r"\b(?:double|float)\s+(\w+)\s*[=;,){]")
 
 # (file, code) -> why it is right. The code is that of the finding, on one line.
 ALLOWED = {
-    ("engine/parts/states/concatenate.cpp", "static_cast<std::size_t>(table.num_rows())"):
-        "a Partial has as many positions in memory as its table has rows",
     ("engine/parts/states/spilled_groups.cpp",
      "static_cast<std::size_t>(std::clamp(bytes * state.arena.max_concurrency() / room, kMin, kMax))"):
         "between kMin and kMax",

@@ -5,6 +5,7 @@ Other tests run the blocks of SQL, YAML, C++ and Python sessions, and the comman
 """
 
 import ast
+import os
 import pathlib
 import re
 import shlex
@@ -99,7 +100,7 @@ class Pages(unittest.TestCase):
         """Sessions run in tests/python/test_package.py, C++ in tests/engine, SQL in documents_test.cpp."""
         tests = (ROOT / "tests/python/test_package.py").read_text(encoding="utf-8")
         for place, _ in blocks("pycon"):
-            page = place.partition(":")[0].removeprefix("engine/docs/")
+            page = os.path.relpath(place.partition(":")[0], "engine/docs")
             self.assertIn(f'"{page}"', tests, place)
         for place, _ in blocks("sql"):
             self.assertTrue(place.startswith(("README.md", "engine/docs/")), place)

@@ -95,6 +95,20 @@ class SlowUnits final : public MadeUnits {
   }
 };
 
+/// The same, whose first read asks the query to stop.
+class StoppingUnits final : public MadeUnits {
+ public:
+  SourceRows read(std::span<const std::size_t> units, std::span<const int> columns) const override {
+    stop_.request_stop();
+    return MadeUnits::read(units, columns);
+  }
+
+  std::stop_token stopped() const { return stop_.get_token(); }
+
+ private:
+  mutable std::stop_source stop_;
+};
+
 /// The same with a unit that cannot be read.
 class DamagedUnits final : public MadeUnits {
  public:
@@ -397,15 +411,10 @@ TEST_F(SourceMemory, ATimeLimitIsOneOnTheClockForAllParts) {
 }
 
 TEST_F(SourceMemory, AStopAmongPartsIsACancelledQuery) {
-  const SlowUnits source;
   for (const Query& query : queries_of_every_kind()) {
     if (query.name() == "all-groups" || query.name() == "skyline-of-groups") continue;  // do not fit
-    std::stop_source stop;
-    const std::jthread stopping([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(150));
-      stop.request_stop();
-    });
-    EXPECT_THROW(engine(60 * kBytesOfUnit).run(query, source, {.stop = stop.get_token()}), CancelledError)
+    const StoppingUnits source;
+    EXPECT_THROW(engine(60 * kBytesOfUnit).run(query, source, {.stop = source.stopped()}), CancelledError)
         << query.name();
   }
 }

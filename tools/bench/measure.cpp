@@ -327,7 +327,7 @@ void predict_all(const typename Algorithm::Problem& problem, std::span<const Alg
 }
 
 /// Has the threads of an arena started, so that the first run need not.
-void wake_threads(int threads) {
+void start_threads(int threads) {
   tbb::parallel_for(0, 64 * threads, [](int) { std::this_thread::yield(); });
 }
 
@@ -341,7 +341,7 @@ std::vector<std::string> measure_all(const typename Algorithm::Problem& problem,
   tbb::task_arena arena(result.cell.threads);
   Rounds<Algorithm> rounds(problem, result.cell, options, algorithms, kept);
   arena.execute([&] {
-    wake_threads(result.cell.threads);
+    start_threads(result.cell.threads);
     rounds.run();
   });
   options.status("checking the answers");

@@ -50,7 +50,7 @@ std::string short_count(std::uint64_t count) {
   return fmt::format("{:.{}f}{}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, kUnits[unit]);
 }
 
-std::string milliseconds(double ms) { return fmt::format("{:.{}f}", ms, ms < 1 ? 4 : ms < 100 ? 2 : 0); }
+std::string rounded_milliseconds(double ms) { return fmt::format("{:.{}f}", ms, ms < 1 ? 4 : ms < 100 ? 2 : 0); }
 
 std::string ratio(double value) { return fmt::format("{:.{}f}", value, value < 100 ? 2 : 0); }
 
@@ -63,8 +63,8 @@ Row row_of(const Measurement& it, const CellResult& result, double best_ms) {
   const double key_bytes = static_cast<double>(result.key_bytes);
   return {it.algorithm,
           std::to_string(it.runs),
-          milliseconds(it.times.median_ms),
-          milliseconds(it.times.min_ms),
+          rounded_milliseconds(it.times.median_ms),
+          rounded_milliseconds(it.times.min_ms),
           ratio(it.times.median_ms / best_ms),
           it.floor ? ratio(it.times.median_ms / it.floor->median_ms) : "",
           it.extra_memory ? ratio(static_cast<double>(*it.extra_memory) / key_bytes) : "",

@@ -20,14 +20,14 @@ namespace skyrank::python {
 namespace {
 
 /// A batch that was taken over.
-struct Batch {
+struct TakenBatch {
   Owned<ArrowArray> array;
   Owned<ArrowSchema> schema;
 };
 
 /// Rows [offset, offset + length) of a field, as its parent has them.
 struct Field {
-  std::shared_ptr<Batch> batch;
+  std::shared_ptr<TakenBatch> batch;
   ArrowArray* array = nullptr;
   ArrowSchema* schema = nullptr;
   std::int64_t offset = 0;
@@ -44,7 +44,7 @@ bool readable(const ArrowSchema& schema) {
 
 /// A struct of one field for the engine's import, and what it points to.
 struct Wrapper {
-  std::shared_ptr<Batch> batch;
+  std::shared_ptr<TakenBatch> batch;
   ArrowArray child_array;
   ArrowSchema child_schema;
   ArrowArray* array = &child_array;
@@ -191,7 +191,7 @@ void check_struct(const ArrowArray& array, const ArrowSchema& schema) {
 }
 
 /// Imports the readable columns of a batch.
-std::vector<Column> columns_of(const std::shared_ptr<Batch>& batch, ArrowSchema& schema, const std::string& name) {
+std::vector<Column> columns_of(const std::shared_ptr<TakenBatch>& batch, ArrowSchema& schema, const std::string& name) {
   ArrowArray& array = *batch->array;
   const std::vector<ArrowSchema*> fields = fields_of(schema);
   const bool single = fields.size() == 1 && fields[0] == &schema;
@@ -237,7 +237,7 @@ void check(int code, ArrowArrayStream& stream) {
 
 Table import_batch(ArrowArray* array, ArrowSchema* schema, const std::string& name) {
   Owned<ArrowSchema> owned = Owned<ArrowSchema>::take(schema);
-  const auto batch = std::make_shared<Batch>();
+  const auto batch = std::make_shared<TakenBatch>();
   batch->array = Owned<ArrowArray>::take(array);
   check_schema(*owned);
   return table_of(columns_of(batch, *owned, name), batch->array->length, unsupported_in(*owned, name));
@@ -254,7 +254,7 @@ Table import_stream(ArrowArrayStream* given, const std::string& name) {
   }
   std::int64_t rows = 0;
   for (;;) {
-    const auto batch = std::make_shared<Batch>();
+    const auto batch = std::make_shared<TakenBatch>();
     check(stream->get_next(&*stream, &*batch->array), *stream);
     if (batch->array->release == nullptr) break;
     if (batch->array->length == 0) continue;

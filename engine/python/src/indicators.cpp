@@ -99,13 +99,6 @@ double python_indicator(nb::handle array, nb::handle reference_set, const Flags&
               [&](const IndicatorOptions& options) { return kIndicator(points.points, references.points, options); });
 }
 
-/// Returns what `work` returns, while other threads of Python may run.
-template <class Work>
-auto without_gil(const Work& work) {
-  const nb::gil_scoped_release no_gil;
-  return work();
-}
-
 // ---- On a GPU ----
 
 /// The address of a matrix, its rows and columns, and the bytes from one to the next of each.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <exception>
 #include <functional>
 #include <optional>
@@ -27,6 +29,13 @@ auto interruptible(bool main_thread, const Work& work) {
   });
   if (error) std::rethrow_exception(error);
   return std::move(*value);
+}
+
+/// Returns what short work returns, while other threads of Python may run.
+template <class Work>
+auto without_gil(const Work& work) {
+  const nanobind::gil_scoped_release no_gil;
+  return work();
 }
 
 }  // namespace skyrank::python

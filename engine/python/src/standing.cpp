@@ -73,13 +73,6 @@ OwnStanding* load_standing(ForkedEngine& engine, const std::string& file, const 
   });
 }
 
-/// Returns what `work` returns, while other threads of Python may run: an answer may have to be made.
-template <class Work>
-auto without_gil(const Work& work) {
-  const nb::gil_scoped_release no_gil;
-  return work();
-}
-
 /// Calls f(standing, options) as a call of Python runs, and returns the ids that entered and left.
 template <class F>
 nb::tuple changed(OwnStanding& self, const Call& call, const F& f) {

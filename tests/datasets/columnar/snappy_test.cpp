@@ -17,7 +17,7 @@
 namespace skyrank::datasets {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
+using Octets = std::vector<std::uint8_t>;
 using Random = std::mt19937;
 
 arrow::util::Codec& arrow_codec() {
@@ -25,10 +25,10 @@ arrow::util::Codec& arrow_codec() {
   return *codec;
 }
 
-Bytes compressed(const Bytes& data) {
+Octets compressed(const Octets& data) {
   arrow::util::Codec& codec = arrow_codec();
   const auto size = static_cast<std::int64_t>(data.size());
-  Bytes out(static_cast<std::size_t>(codec.MaxCompressedLen(size, data.data())));
+  Octets out(static_cast<std::size_t>(codec.MaxCompressedLen(size, data.data())));
   const std::int64_t used =
       codec.Compress(size, data.data(), static_cast<std::int64_t>(out.size()), out.data()).ValueOrDie();
   out.resize(static_cast<std::size_t>(used));
@@ -37,17 +37,17 @@ Bytes compressed(const Bytes& data) {
 
 /// Decompresses into memory of just `size` bytes, so that the address sanitizer sees each byte too many. The bytes come
 /// from such memory as well.
-std::optional<Bytes> decompressed(const Bytes& data, std::size_t size) {
+std::optional<Octets> decompressed(const Octets& data, std::size_t size) {
   const auto in = std::make_unique<std::uint8_t[]>(data.size());
   const auto out = std::make_unique<std::uint8_t[]>(size);
   std::copy(data.begin(), data.end(), in.get());
   if (!snappy_decompress({in.get(), data.size()}, {out.get(), size})) return std::nullopt;
-  return Bytes(out.get(), out.get() + size);
+  return Octets(out.get(), out.get() + size);
 }
 
 /// Returns what Arrow makes of the data, or nothing where it refuses them.
-std::optional<Bytes> decompressed_by_arrow(const Bytes& data, std::size_t size) {
-  Bytes out(size + 1);  // Arrow wants memory even for nothing
+std::optional<Octets> decompressed_by_arrow(const Octets& data, std::size_t size) {
+  Octets out(size + 1);  // Arrow wants memory even for nothing
   const auto made = arrow_codec().Decompress(static_cast<std::int64_t>(data.size()), data.data(),
                                              static_cast<std::int64_t>(size), out.data());
   if (!made.ok() || *made != static_cast<std::int64_t>(size)) return std::nullopt;
@@ -55,14 +55,14 @@ std::optional<Bytes> decompressed_by_arrow(const Bytes& data, std::size_t size) 
   return out;
 }
 
-Bytes bytes_of(std::size_t size, const std::function<std::uint8_t(std::size_t)>& byte) {
-  Bytes bytes(size);
+Octets bytes_of(std::size_t size, const std::function<std::uint8_t(std::size_t)>& byte) {
+  Octets bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = byte(i);
   return bytes;
 }
 
 /// Numbers of `width` bytes, the lowest first, below `limit`.
-Bytes numbers(std::size_t size, std::size_t width, std::uint64_t limit, Random& random) {
+Octets numbers(std::size_t size, std::size_t width, std::uint64_t limit, Random& random) {
   std::uint64_t number = 0;
   return bytes_of(size, [&](std::size_t i) {
     if (i % width == 0) number = 1'500'000'000'000 + random() % limit;
@@ -73,7 +73,7 @@ Bytes numbers(std::size_t size, std::size_t width, std::uint64_t limit, Random& 
 TEST(Snappy, GivesBackWhatArrowCompressed) {
   Random random(1);
   for (const std::size_t size : {0, 1, 15, 16, 17, 60, 61, 127, 128, 129, 200, 257, 1'000, 65'536, 65'537, 300'000}) {
-    std::vector<Bytes> all = {
+    std::vector<Octets> all = {
         bytes_of(size, [&](std::size_t) { return static_cast<std::uint8_t>(random()); }),
         bytes_of(size, [&](std::size_t) { return static_cast<std::uint8_t>("abc "[random() % 4]); }),
         numbers(size, 8, 1'000'000, random),
@@ -82,8 +82,8 @@ TEST(Snappy, GivesBackWhatArrowCompressed) {
     for (const std::size_t period : {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 33, 100}) {
       all.push_back(bytes_of(size, [&](std::size_t i) { return static_cast<std::uint8_t>(i % period * 37); }));
     }
-    for (const Bytes& data : all) {
-      const Bytes packed = compressed(data);
+    for (const Octets& data : all) {
+      const Octets packed = compressed(data);
       EXPECT_EQ(snappy_size(packed), data.size());
       EXPECT_EQ(decompressed(packed, data.size()), data);
     }
@@ -117,10 +117,10 @@ class Elements {
     }
   }
 
-  const Bytes& data() const { return data_; }
+  const Octets& data() const { return data_; }
 
-  Bytes packed() const {
-    Bytes all;
+  Octets packed() const {
+    Octets all;
     std::size_t size = data_.size();
     for (; size >= 0x80; size >>= 7) all.push_back(static_cast<std::uint8_t>(size | 0x80));
     all.push_back(static_cast<std::uint8_t>(size));
@@ -133,8 +133,8 @@ class Elements {
     for (std::size_t i = 0; i < bytes; ++i) tags_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
   }
 
-  Bytes tags_;
-  Bytes data_;
+  Octets tags_;
+  Octets data_;
 };
 
 TEST(Snappy, CopiesFromEachDistance) {
@@ -186,7 +186,7 @@ TEST(Snappy, RefusesDataThatAreCutShort) {
   Random random(4);
   for (int trial = 0; trial < 30; ++trial) {
     const Elements elements = some_elements(random);
-    Bytes data = elements.packed();
+    Octets data = elements.packed();
     while (!data.empty()) {
       data.pop_back();
       ASSERT_EQ(decompressed(data, elements.data().size()), std::nullopt) << data.size();
@@ -198,7 +198,7 @@ TEST(Snappy, RefusesAnotherSize) {
   Random random(5);
   for (int trial = 0; trial < 100; ++trial) {
     const Elements elements = some_elements(random);
-    Bytes data = elements.packed();
+    Octets data = elements.packed();
     const std::size_t size = elements.data().size();
     EXPECT_EQ(decompressed(data, size + 1), std::nullopt);
     EXPECT_EQ(decompressed(data, size - 1), std::nullopt);
@@ -234,7 +234,7 @@ TEST(Snappy, JudgesDamagedDataAsArrowDoes) {
   int refused = 0;
   for (int trial = 0; trial < 5'000; ++trial) {
     const Elements elements = some_elements(random);
-    Bytes data = elements.packed();
+    Octets data = elements.packed();
     for (std::size_t left = 1 + random() % 3; left-- > 0;) {
       std::uint8_t& byte = data[2 + random() % (data.size() - 2)];
       byte = static_cast<std::uint8_t>(byte ^ 1U << random() % 8);
@@ -248,14 +248,14 @@ TEST(Snappy, JudgesDamagedDataAsArrowDoes) {
 }
 
 TEST(Snappy, KnowsSizesOfUpToFiveBytes) {
-  EXPECT_EQ(snappy_size(Bytes{}), std::nullopt);
-  EXPECT_EQ(snappy_size(Bytes{0}), 0U);
-  EXPECT_EQ(snappy_size(Bytes{0x7f, 1}), 127U);
-  EXPECT_EQ(snappy_size(Bytes{0xa0, 0x06}), 800U);
-  EXPECT_EQ(snappy_size(Bytes{0xff, 0xff, 0xff, 0xff, 0x0f}), 0xffffffffU);
-  EXPECT_EQ(snappy_size(Bytes{0xff, 0xff, 0xff, 0xff, 0x1f}), std::nullopt);  // 33 bits
-  EXPECT_EQ(snappy_size(Bytes{0x80, 0x80, 0x80, 0x80, 0x80, 0}), std::nullopt);
-  EXPECT_EQ(snappy_size(Bytes{0x80, 0x80}), std::nullopt);
+  EXPECT_EQ(snappy_size(Octets{}), std::nullopt);
+  EXPECT_EQ(snappy_size(Octets{0}), 0U);
+  EXPECT_EQ(snappy_size(Octets{0x7f, 1}), 127U);
+  EXPECT_EQ(snappy_size(Octets{0xa0, 0x06}), 800U);
+  EXPECT_EQ(snappy_size(Octets{0xff, 0xff, 0xff, 0xff, 0x0f}), 0xffffffffU);
+  EXPECT_EQ(snappy_size(Octets{0xff, 0xff, 0xff, 0xff, 0x1f}), std::nullopt);  // 33 bits
+  EXPECT_EQ(snappy_size(Octets{0x80, 0x80, 0x80, 0x80, 0x80, 0}), std::nullopt);
+  EXPECT_EQ(snappy_size(Octets{0x80, 0x80}), std::nullopt);
 }
 
 }  // namespace

@@ -123,13 +123,13 @@ class KeyNames {
 };
 
 /// Returns what a query without `select` shows: the row, all columns but those of the keys, and the keys with names.
-std::vector<SelectItem> selection_with_keys(const std::vector<std::string>& columns,
-                                            const std::vector<GroupKey>& keys) {
+std::vector<SelectItem> selection_with_keys(const Table& table, const std::vector<GroupKey>& keys) {
   std::set<std::string_view> of_keys;
   for (const GroupKey& key : keys) of_keys.insert(key.name);
   std::vector<std::string> shown;
-  std::ranges::copy_if(columns, std::back_inserter(shown),
-                       [&](const std::string& name) { return !of_keys.contains(name); });
+  for (const Column& column : table.columns()) {
+    if (!of_keys.contains(column.name())) shown.push_back(column.name());
+  }
   for (const GroupKey& key : keys) {
     if (is_named(key)) shown.push_back(key.name);
   }
@@ -167,12 +167,6 @@ void name_keys_of_groups(const Query& query, Query& named) {
   named.select(std::move(items));
 }
 
-std::vector<std::string> names_of(const Table& table) {
-  std::vector<std::string> names;
-  for (const Column& column : table.columns()) names.push_back(column.name());
-  return names;
-}
-
 void check_name(const GroupKey& key, const Table& table, const SchemaPlaces& places) {
   const bool unsupported =
       std::ranges::find(table.unsupported(), key.name, &UnsupportedColumn::name) != table.unsupported().end();
@@ -204,7 +198,7 @@ bool has_key_expressions(const Query& query) {
   return std::ranges::any_of(query.group_by(), needs_column) || std::ranges::any_of(query.partition_by(), needs_column);
 }
 
-Query with_key_names(const Query& query, const std::vector<std::string>& columns) {
+Query with_key_names(const Query& query, const Table& table) {
   query.validate();
   if (!has_key_expressions(query)) return query;
   Query named = query;
@@ -213,11 +207,9 @@ Query with_key_names(const Query& query, const std::vector<std::string>& columns
     return named;
   }
   named.partition_by(columns_of(query.partition_by()));
-  if (query.select().empty()) named.select(selection_with_keys(columns, key_expressions(query)));
+  if (query.select().empty()) named.select(selection_with_keys(table, key_expressions(query)));
   return named;
 }
-
-Query with_key_names(const Query& query, const Table& table) { return with_key_names(query, names_of(table)); }
 
 KeyedQuery bind_with_keys(const Query& query, const Table& table) {
   Schema schema = schema_of(table);

@@ -15,12 +15,9 @@ namespace skyrank::query {
 /// Returns true if a query groups or partitions by an expression, or by a column under another name.
 bool has_key_expressions(const Query& query);
 
-/// Returns the query with columns as keys, for a table with `columns`, among which those of the keys may be. Parts of
-/// later clauses that equal a key of the groups name its column too. BindError for a partition of groups by an
-/// expression that is no key of them.
-Query with_key_names(const Query& query, const std::vector<std::string>& columns);
-
-/// The same with the names of a table's columns.
+/// Returns the query with columns as keys, for a table among whose columns those of the keys may be. Parts of later
+/// clauses that equal a key of the groups name its column too. BindError for a partition of groups by an expression
+/// that is no key of them.
 Query with_key_names(const Query& query, const Table& table);
 
 /// A key that is an expression over the table.

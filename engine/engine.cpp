@@ -8,7 +8,7 @@
 
 #include "engine/device/resident.hpp"
 #include "engine/executor/engine_state.hpp"
-#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/key_columns.hpp"
 #include "engine/executor/limits.hpp"
 #include "engine/executor/observed_run.hpp"
 #include "engine/executor/query_context.hpp"
@@ -31,9 +31,11 @@ template <class F>
 auto with_source(const exec::EngineState& state, const Query& query, const Source& source, const RunOptions& options,
                  const F& f, const exec::KernelObserver& observer = {}) {
   const auto planned = [&](const exec::QueryContext& context) {
-    return exec::with_keys(query, exec::CheckedSource(source), [&](const Query& asked, const Source& keyed) {
+    const exec::CheckedSource checked(source);
+    const query::KeyedQuery bound = exec::bind_to(query, checked.schema());
+    return exec::with_keys(bound, checked, [&](const Source& keyed) {
       const exec::QueryInput input{.source = &keyed};
-      return f(context, exec::plan_query(context, exec::bind_to(asked, keyed.schema()), input), input);
+      return f(context, exec::plan_query(context, bound.query, input), input);
     });
   };
   return exec::with_context(state, query, options, planned, observer);
@@ -43,22 +45,16 @@ auto with_source(const exec::EngineState& state, const Query& query, const Sourc
 
 Result exec::run_observed(const EngineState& state, const Query& query, const Table& table, const RunOptions& options,
                           const KernelObserver& observer) {
-  if (const auto named = query::with_written_names(query, table)) {
-    return run_observed(state, *named, table, options, observer);
-  }
-  const auto bound = [&](const QueryContext& context) {
-    if (has_key_expressions(query)) return run_keyed(context, query, table);
-    return run_table(context, bind_to(query, table), table);
+  const auto run = [&](const QueryContext& context) {
+    const query::KeyedQuery bound = bind_to(query, table);
+    return bound.keys.empty() ? run_table(context, bound.query, table) : run_keyed(context, bound, table);
   };
-  return with_context(state, query, options, bound, observer);
+  return with_context(state, query, options, run, observer);
 }
 
 Result exec::run_observed(const EngineState& state, const Query& query, const Source& source, const RunOptions& options,
                           const KernelObserver& observer) {
   if (const auto table = source.table()) return run_observed(state, query, *table, options, observer);
-  if (const auto named = query::with_written_names(query, source.schema())) {
-    return run_observed(state, *named, source, options, observer);
-  }
   return with_source(state, query, source, options, run_plan, observer);
 }
 
@@ -101,17 +97,16 @@ Table Engine::pin(const Table& table, PinTime when) const {
 void Engine::check(const Query& query, const Table& table) const { explain(query, table); }
 
 PlanNode Engine::explain(const Query& query, const Table& table, const RunOptions& options) const {
-  if (const auto named = query::with_written_names(query, table)) return explain(*named, table, options);
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
-    if (exec::has_key_expressions(query)) return exec::explain_keyed(context, query, table);
+    const query::KeyedQuery bound = exec::bind_to(query, table);
+    if (!bound.keys.empty()) return exec::explain_keyed(context, bound, table);
     const exec::QueryInput input{.table = &table};
-    return exec::explain_plan(context, exec::plan_query(context, exec::bind_to(query, table), input), input);
+    return exec::explain_plan(context, exec::plan_query(context, bound.query, input), input);
   });
 }
 
 PlanNode Engine::explain(const Query& query, const Source& source, const RunOptions& options) const {
   if (const auto table = source.table()) return explain(query, *table, options);
-  if (const auto named = query::with_written_names(query, source.schema())) return explain(*named, source, options);
   return with_source(*state_, query, source, options, [](const auto& context, const auto& plan, const auto& input) {
     return exec::explain_plan(context, plan, input);
   });

@@ -5,7 +5,7 @@
 namespace skyrank::planner {
 namespace {
 
-// Of an H100 beside a Xeon, CUDA 13.
+// Seconds on an H100 beside a Xeon, CUDA 13.
 constexpr double kDriverStart = 0.2;
 constexpr double kContextStart = 0.2;  // with the code of the first kernels, the memory pool, and the end of it all
 

@@ -229,7 +229,7 @@ DominanceCounts find_among_pairs(const kernels::SkylineProblem& sample, std::siz
 
 }  // namespace
 
-// Of two rows of which one is at most the other in every dimension, the sum of places tells whether they are equal.
+// Two rows, one of which is at most the other in every dimension, are equal if their sums of places are.
 DominanceCounts count_dominance(const kernels::SkylineProblem& sample, std::size_t strong) {
   constexpr std::size_t kBlockBytes = 1 << 21;                          // of sets, which stay in a cache
   if (sample.n <= kMaxPaired) return find_among_pairs(sample, strong);  // faster than sorting

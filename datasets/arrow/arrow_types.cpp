@@ -41,7 +41,7 @@ TypePtr normal_dictionary(const arrow::DictionaryType& type) {
   return arrow::dictionary(type.index_type(), values, type.ordered());
 }
 
-// What the memory of each chunk may be called without a change.
+// Gives values another type that their memory serves as it is.
 ValuesPtr reinterpret(const ValuesPtr& values, const TypePtr& type, const std::string& file,
                       const std::string& column) {
   auto result = values->View(type);

@@ -63,7 +63,7 @@ std::string CsvField::text() const {
     }
     value.push_back(raw[i]);
   }
-  // What follows the closing quote belongs to the value as it stands.
+  // The text behind the closing quote belongs to the value as it stands.
   if (i + 1 < raw.size()) value.append(raw.substr(i + 1));
   return value;
 }

@@ -1,11 +1,12 @@
 #include "engine/executor/run_whole.hpp"
 
-#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/key_columns.hpp"
 #include "engine/executor/memory_limit.hpp"
 #include "engine/executor/plan_whole.hpp"
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
+#include "engine/query/written_names.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -30,9 +31,9 @@ auto guarded_on_threads(const QueryContext& context, const F& f) {
 
 }  // namespace
 
-query::BoundQuery bind_to(const Query& query, const Table& schema) {
-  query::refuse_unsupported(query, schema.unsupported());
-  query::BoundQuery bound = query::bind(query, query::schema_of(schema));
+query::KeyedQuery bind_to(const Query& query, const Table& schema) {
+  const auto named = query::with_written_names(query, schema);
+  query::KeyedQuery bound = query::bind_with_keys(named ? *named : query, schema);
   check_forced(query);
   return bound;
 }
@@ -45,17 +46,17 @@ PlanNode explain_whole(const QueryContext& context, const query::BoundQuery& que
   return guarded_on_threads(context, [&] { return planned_tree(context, query, table); });
 }
 
-Result run_keyed(const QueryContext& context, const Query& query, const Table& table) {
+Result run_keyed(const QueryContext& context, const query::KeyedQuery& query, const Table& table) {
   return guarded_on_threads(context, [&] {
     const KeyScope keyed(context.engine, query, table);
-    return answer_within_limit(context, bind_to(keyed.query(), keyed.table()), keyed.table());
+    return answer_within_limit(context, query.query, keyed.table());
   });
 }
 
-PlanNode explain_keyed(const QueryContext& context, const Query& query, const Table& table) {
+PlanNode explain_keyed(const QueryContext& context, const query::KeyedQuery& query, const Table& table) {
   return guarded_on_threads(context, [&] {
     const KeyScope keyed(context.engine, query, table);
-    return planned_tree(context, bind_to(keyed.query(), keyed.table()), keyed.table());
+    return planned_tree(context, query.query, keyed.table());
   });
 }
 

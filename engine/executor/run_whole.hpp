@@ -4,14 +4,15 @@
 #include <skyrank/plan.hpp>
 
 #include "engine/executor/query_context.hpp"
+#include "engine/query/bind/keys.hpp"
 #include "engine/query/bound.hpp"
 
 // Queries over whole tables, as they are planned, on the engine's threads and on the GPU of the context.
 namespace skyrank::exec {
 
-/// Binds a query whose keys are columns to a table, or to the schema of a source. BindError at the place of the
-/// mistake.
-query::BoundQuery bind_to(const Query& query, const Table& schema);
+/// Binds a query to a table, or to the schema of a source: first the texts that are names of columns, then the keys
+/// that are expressions, then all of it. BindError at the place of the mistake.
+query::KeyedQuery bind_to(const Query& query, const Table& schema);
 
 /// Answers a query. Throws what Engine::run throws.
 Result run_whole(const QueryContext& context, const query::BoundQuery& query, const Table& table);
@@ -20,9 +21,9 @@ Result run_whole(const QueryContext& context, const query::BoundQuery& query, co
 PlanNode explain_whole(const QueryContext& context, const query::BoundQuery& query, const Table& table);
 
 /// The same as `run_whole` where keys of groups or partitions are expressions.
-Result run_keyed(const QueryContext& context, const Query& query, const Table& table);
+Result run_keyed(const QueryContext& context, const query::KeyedQuery& query, const Table& table);
 
 /// The same as `explain_whole` where keys of groups or partitions are expressions.
-PlanNode explain_keyed(const QueryContext& context, const Query& query, const Table& table);
+PlanNode explain_keyed(const QueryContext& context, const query::KeyedQuery& query, const Table& table);
 
 }  // namespace skyrank::exec

@@ -406,7 +406,7 @@ Vec Interpreter::extremum(const Operation& operation, std::span<Vec> operands, A
       const T* b = next.as<T>();
       T* values = out.values.as<T>();
       set_rows(values, size_, [=](std::int64_t row) {
-        // Of equal values (zeros of both signs) the first stays; so does NaN.
+        // The first of equal values (zeros of both signs) stays; so does NaN.
         bool replaces = minimum ? b[row] < a[row] : a[row] < b[row];
         if constexpr (std::is_same_v<T, double>) replaces = replaces || std::isnan(b[row]);
         return replaces ? b[row] : a[row];

@@ -292,7 +292,7 @@ Keys level_keys(const BoundPreference& term, const Table& table, const Rows& row
       return string_level_keys(source, levels, codes);
     } else {
       return with_stored_type(source.type(), [&]<class Stored>(Stored) -> Keys {
-        // Of all pairs, those where the evaluation type widens the stored one.
+        // The evaluation type widens the stored one in these pairs alone.
         constexpr bool is_float = std::is_floating_point_v<Stored> || std::is_same_v<Stored, Float16>;
         if constexpr (is_float == std::is_same_v<T, double>) {
           return number_level_keys<T, Stored>(source, levels, codes);

@@ -5,7 +5,7 @@
 #include <skyrank/engine.hpp>
 #include <skyrank/error.hpp>
 
-#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/key_columns.hpp"
 #include "engine/executor/query_context.hpp"
 #include "engine/parts/memory/parts_memory.hpp"
 #include "engine/parts/run_query.hpp"
@@ -38,13 +38,9 @@ Partial as_answer_of(const Query& query, const Partial& partial) {
   return {fingerprint_of(query), partial.covers(), partial.rows(), partial.columns()};
 }
 
-/// Returns how the states of a query run over tables of a schema; `asked` is the query with columns as keys.
-exec::StateSteps steps_of(const exec::QueryContext& context, const Query& asked, const Query& query,
-                          const Table& schema) {
-  return {.context = context,
-          .query = query::bind(asked, query::schema_of(schema)),
-          .run = exec::run_table,
-          .fingerprint = fingerprint_of(query)};
+/// Returns how the states of a bound query run.
+exec::StateSteps steps_of(const exec::QueryContext& context, const query::BoundQuery& bound, const Query& query) {
+  return {.context = context, .query = bound, .run = exec::run_table, .fingerprint = fingerprint_of(query)};
 }
 
 /// Calls f(kind, all) for partial answers of a query that come from outside, and the kind of its states.
@@ -91,15 +87,13 @@ Partial Engine::partial(const Query& query, const Table& part, RowId first_row, 
   }
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     exec::check_place(query::location_of(query), part.num_rows(), first_row);
-    query::refuse_unsupported(query, part.unsupported());
-    const auto partial_of = [&](const Query& asked, const Table& table) {
-      return exec::partial_of(steps_of(context, asked, query, table), table, first_row);
-    };
-    if (!exec::has_key_expressions(query)) return partial_of(query, part);
+    const query::KeyedQuery bound = query::bind_with_keys(query, part);
+    const exec::StateSteps steps = steps_of(context, bound.query, query);
+    if (bound.keys.empty()) return exec::partial_of(steps, part, first_row);
     return exec::with_counted_copies(*state_, query::location_of(query), [&] {
-      const exec::KeyedQuery keyed = exec::with_global_rows([&] { return exec::with_key_columns(query, part); },
-                                                            [&](RowId row) { return first_row + row; });
-      return partial_of(keyed.query, keyed.table);
+      const Table keyed = exec::with_global_rows([&] { return exec::with_key_columns(bound, part); },
+                                                 [&](RowId row) { return first_row + row; });
+      return exec::partial_of(steps, keyed, first_row);
     });
   });
 }
@@ -113,11 +107,11 @@ Partial Engine::partial(const Query& query, const Source& source, RowId first_ro
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     query.validate();
     exec::check_place(query::location_of(query), num_rows(part), first_row);
-    query::refuse_unsupported(query, part.schema().unsupported());
+    const query::KeyedQuery bound = query::bind_with_keys(query, part.schema());
+    const exec::StateSteps steps = steps_of(context, bound.query, query);
     const auto partial_of = [&] {
-      return exec::with_keys(query, part, [&](const Query& asked, const Source& keyed) {
-        return exec::partial_of_source(steps_of(context, asked, query, keyed.schema()), keyed, first_row);
-      });
+      return exec::with_keys(bound, part,
+                             [&](const Source& keyed) { return exec::partial_of_source(steps, keyed, first_row); });
     };
     return exec::with_global_rows(partial_of, [&](RowId row) { return first_row + row; });
   });

@@ -253,7 +253,7 @@ class Printer {
   bool sql_;
 };
 
-// As stored: 0.0 and -0.0 are different literals.
+// Compares values as stored: 0.0 and -0.0 are different literals.
 bool same_literal(const Value& a, const Value& b) {
   const auto* x = std::get_if<double>(&a);
   const auto* y = std::get_if<double>(&b);

@@ -9,7 +9,10 @@
 
 namespace skyrank::exec {
 
-/// The state of a thread that works for a query. Tasks and threads that do a part of the work take it over.
+/// The part of a query's context that its threads know: readers, allocators and kernels ask for it below functions that
+/// are public or not ours, and take no context. QueryContext::on_threads and the stages set it, each by a scope that
+/// restores what was there. Tasks and threads that do a part of the work take it over; what columns of the query take
+/// of its memory (QueryMemory) is counted by the query's own thread alone.
 struct ThreadState {
   std::stop_token stop;
   kernels::MemoryAccount* account;

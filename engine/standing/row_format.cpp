@@ -9,7 +9,7 @@
 #include <skyrank/error.hpp>
 
 #include "engine/column_traits.hpp"
-#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/key_columns.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/global_rows.hpp"
@@ -23,10 +23,6 @@ std::vector<int> all_columns(const Table& table) {
   std::vector<int> all(static_cast<std::size_t>(table.num_columns()));
   std::iota(all.begin(), all.end(), 0);
   return all;
-}
-
-KeyedQuery with_keys_of(const Query& query, const Table& rows) {
-  return has_key_expressions(query) ? with_key_columns(query, rows) : KeyedQuery{query, rows};
 }
 
 /// Throws BindError where strings of a column rank by another order than those of the schema.
@@ -83,12 +79,11 @@ RowFormat::RowFormat(const Query& query, const Table& schema, const StandingWind
   time_column_ = time_column(window, schema_, query::location_of(query));
   named_.validate();
   query::refuse_unsupported(named_, schema.unsupported());
-  const KeyedQuery keyed = with_keys_of(named_, schema_);
-  const query::BoundQuery bound = bind_to(keyed.query, keyed.table);
-  read_ = query::columns_read(bound);
-  bound_ = query::over_columns_read(bound);
+  keyed_ = bind_to(named_, schema_);
+  read_ = query::columns_read(keyed_.query);
+  bound_ = query::over_columns_read(keyed_.query);
   if (bound_.ties == Ties::any) bound_.ties = Ties::first;
-  no_rows_ = chosen_columns(keyed.table, read_);
+  no_rows_ = chosen_columns(with_key_columns(keyed_, schema_), read_);
 }
 
 Table RowFormat::checked(const Table& rows) const {
@@ -116,7 +111,7 @@ Table RowFormat::checked(const Table& rows) const {
 }
 
 Table RowFormat::kept(const Table& rows, const std::function<RowId(RowId)>& id_of) const {
-  return with_global_rows([&] { return chosen_columns(with_keys_of(named_, rows).table, read_); }, id_of);
+  return with_global_rows([&] { return chosen_columns(with_key_columns(keyed_, rows), read_); }, id_of);
 }
 
 std::vector<Int128> RowFormat::times(const Table& rows) const {

@@ -10,6 +10,7 @@
 #include <skyrank/table.hpp>
 
 #include "engine/decimal.hpp"
+#include "engine/query/bind/keys.hpp"
 #include "engine/query/bound.hpp"
 
 namespace skyrank::exec {
@@ -46,7 +47,8 @@ class RowFormat {
   Query named_;
   Table schema_;  // no rows
   std::optional<int> time_column_;
-  std::vector<int> read_;  // of the columns of the schema and those of keys
+  std::vector<int> read_;    // of the columns of the schema and those of keys
+  query::KeyedQuery keyed_;  // bound to the schema
   query::BoundQuery bound_;
   Table no_rows_;
 };

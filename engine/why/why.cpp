@@ -58,7 +58,7 @@ std::vector<BoundExpression> conditions_of(const Query& query, const Table& tabl
 /// Binds a query without what it shows, of which nothing has to be there.
 BoundQuery row_query(Query query, const Table& table) {
   query.select({SelectItem{"row", Expression("row()")}}).using_path({});
-  BoundQuery bound = bind_to(query, table);
+  BoundQuery bound = bind_to(query, table).query;
   if (!bound.measures.empty()) {
     throw BindError("'why' does not support rankings by " + bound.measures.front().text + " yet",
                     query::location_of(query));

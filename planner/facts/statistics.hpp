@@ -43,7 +43,7 @@ struct Statistics {
                        ///< others only for rows whose score can be among the best; 0: all belong to the score
   double selectivity = 1;  ///< share of rows that pass the filter of a fused problem, or passed one before
 
-  // Of a ranking, by its first key column.
+  // The ranking, by its first key column.
   double distinct = 1;                   ///< different keys over rows of the sample
   double order = 0;                      ///< rank correlation of key and row number: 1 ascending, -1 descending
   double ascending = 0.5;                ///< share of neighbours in the sample of which the second is no less
@@ -55,7 +55,7 @@ struct Statistics {
   bool zone_map = false;                 ///< a zone map of a fused problem's keys is kept from an earlier query
   std::vector<std::uint64_t> quantiles;  ///< keys at 0, 1/8, ..., 8/8 of the sorted sample; none without a sample
 
-  // Of a preference.
+  // The preference.
   SkylineGrowth growth;
   double survivors = 1;    ///< share of rows that the sample's few strongest rows do not dominate
   double correlation = 0;  ///< mean rank correlation of two dimensions

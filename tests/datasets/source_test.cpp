@@ -187,7 +187,7 @@ TEST_F(RealData, CaliforniaHousing) {
   EXPECT_EQ(nulls, 207);
 }
 
-// What is written from real data reads back as it was.
+// Real data that is written reads back as it was.
 TEST_F(RealData, EveryFormatKeepsEveryValue) {
   const TemporaryFolder folder;
   const Table housing = table("california-housing.csv");

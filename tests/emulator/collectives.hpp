@@ -20,7 +20,7 @@ struct Thread {
   unsigned lane = 0;
   State state = State::ended;
   Fiber* fiber = nullptr;  ///< fiber that it goes on with; none before it starts
-  // Where it waits, and what it brings there and takes away.
+  // The place where it waits, and what it brings there and takes away.
   Collective collective = Collective::syncthreads;
   unsigned mask = 0;
   Place place;

@@ -96,7 +96,7 @@ class Scheduler {
   Thread* current_ = nullptr;
   Fiber* outside_ = nullptr;  ///< fiber that launched the kernel
   std::vector<Fiber*> idle_;  ///< without a thread
-  // Which thread is next: a turn goes through all warps.
+  // The thread that is next: a turn goes through all warps.
   bool upwards_ = false;
   bool ran_ = false;       ///< a thread, in this turn
   bool progress_ = false;  ///< a thread did more than sleep, in this turn

@@ -70,7 +70,7 @@ void expect_same_keys(Term term, const Table& table, const RowSet& rows, const s
   }
 }
 
-// What a column keeps on the device for its queries must not keep itself.
+// A column keeps things on the device for its queries, which must not keep the column.
 TEST_F(DeviceKeys, SharedColumnsGoWithTheirTable) {
   std::weak_ptr<ResidentColumn> kept;
   {
@@ -238,7 +238,7 @@ TEST_F(DeviceKeys, OfRandomExpressions) {
   }
 }
 
-// Of more steps, or a deeper stack, than a kernel runs for several rows at a time.
+// They have more steps, or a deeper stack, than a kernel runs for several rows at a time.
 TEST_F(DeviceKeys, OfLongExpressions) {
   Random random(9);
   const Table table = random_table(300, random);

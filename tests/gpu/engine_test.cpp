@@ -281,7 +281,7 @@ TEST_F(EngineOnGpu, KeysOfTheDeviceAreShared) {
   expect(Query(best).using_path(without), "");
 }
 
-// Of 72 bits together, and of many more.
+// Keys of 72 bits together, and of many more.
 TEST_F(EngineOnGpu, RankingsOfLongKeysGiveTheRowsOfTheCpu) {
   const Table table = some_table();
   for (const Ties ties : {Ties::first, Ties::last, Ties::all}) {
@@ -360,7 +360,7 @@ TEST_F(EngineOnGpu, RankingsInOnePassOverTheColumnsGiveTheRowsOfTheCpu) {
                                   "f is not null", "d is null and l > 0", "f is null and i > 0", "f < 5 and f is null",
                                   "l <= -9223372036854775807", "f > 1e300", "true"}) {
       for (const char* score : {"f", "d", "i", "l", "0.3 * f - 2 * d", "d + 0.1 * i", "f + i", "l * 1.5 - f"}) {
-        // Where all that passes is NULL there is nothing to guess.
+        // There is nothing to guess where all that passes is NULL.
         const bool null_scores = std::string(condition).find("is null") != std::string::npos;
         expect_one_pass(Query::from("t").where(condition).rank_by({high(score)}).limit(40), table,
                         null_scores ? "" : "in one pass");
@@ -487,7 +487,7 @@ TEST_F(EngineOnGpu, AFailingRowIsNamedAsOnTheCpu) {
   expect_same(Query::from("t").rank_by({low("case when a = 0 then 0 else b / a end")}).limit(2), table);
 }
 
-// What the host's memory holds later does not matter, so nothing of it was sent again.
+// Later contents of the host's memory do not matter, so nothing of it was sent again.
 TEST_F(EngineOnGpu, APinnedTableIsNotSentAgain) {
   std::vector<float> values{5, 1, 4, 2, 3};
   std::vector<std::int32_t> others{1, 1, 0, 0, 0};

@@ -60,7 +60,7 @@ TEST_P(LimitsOnGpu, Rows) {
   }
 }
 
-// Where the columns before decide nothing, something, and nearly everything, and the parts are of one column and of
+// The columns before decide nothing, something, and nearly everything, and the parts are of one column and of
 // many.
 TEST_P(LimitsOnGpu, KeysInParts) {
   constexpr std::size_t kRows = 9'001;

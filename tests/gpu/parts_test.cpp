@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "engine/executor/engine_state.hpp"
-#include "engine/executor/key_expressions.hpp"
 #include "engine/executor/plan_whole.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/parts/gpus/lane_threads.hpp"
@@ -45,7 +44,7 @@ namespace {
 Result run_in_parts(const exec::EngineState& state, const Query& query, const Table& table, const RunOptions& options,
                     exec::QueryPlan plan) {
   return exec::with_context(state, query, options, [&](const exec::QueryContext& context) {
-    plan.query = exec::bind_to(query, table);
+    plan.query = exec::bind_to(query, table).query;
     return exec::run_plan(context, plan, {.table = &table});
   });
 }
@@ -190,8 +189,8 @@ TEST_F(PartsOnGpu, RandomQueriesInParts) {
   for (std::uint64_t seed = 0; seed < (tests::kEmulated ? 16 : 400) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random = random_case(seed);
-    if (exec::has_key_expressions(random.query)) continue;  // whose tables are not divided (engine.cpp)
-    if (random.table.num_rows() < 2) continue;              // the same
+    if (query::has_key_expressions(random.query)) continue;  // whose tables are not divided (engine.cpp)
+    if (random.table.num_rows() < 2) continue;               // the same
     if (random.query.ties() == Ties::any) random.query.ties(Ties::first);
     Result expected;
     const std::string error = message_of([&] { expected = on_cpu().run(random.query, random.table); });
@@ -426,7 +425,7 @@ TEST_F(Teams, ThePlanSaysWhyThereIsNone) {
   const Table table = some_table(kFewRows);
   const auto why = [&](const Query& query) {
     return exec::with_context(team, query, {}, [&](const exec::QueryContext& context) {
-      return exec::why_no_team(exec::plan_whole(context, exec::bind_to(query, table), table)).value_or("a team");
+      return exec::why_no_team(exec::plan_whole(context, exec::bind_to(query, table).query, table)).value_or("a team");
     });
   };
   const auto three = [] { return Query::from("t").prefer({low("price"), high("stars"), low("weight")}); };

@@ -95,7 +95,7 @@ TEST_F(SkylineOnGpu, KeysOfNanAndNull) {
   expect_oracle_everywhere({600, columns, k4}, "NaN and NULL");
 }
 
-// Where a phase of a grid of medians has few rows, one, or a block and one more; and every row in one phase.
+// A phase of a grid of medians has few rows, one, or a block and one more; and every row in one phase.
 TEST_F(SkylineOnGpu, LevelsOfEverySize) {
   for (const std::size_t n : {127, 128, 129, 256, 257}) {
     const auto columns = make_columns(Distribution::anticorrelated, n, 4, k4, n);

@@ -15,7 +15,7 @@
 
 namespace skyrank::kernels {
 
-// What parameterised tests print.
+// Prints the parameter of a test.
 inline void PrintTo(const SkylineAlgorithm* algorithm, std::ostream* out) { *out << algorithm->name; }
 inline void PrintTo(const TopKAlgorithm* algorithm, std::ostream* out) { *out << algorithm->name; }
 

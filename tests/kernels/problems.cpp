@@ -83,7 +83,7 @@ std::vector<Values> make_columns(Distribution distribution, std::size_t n, std::
       });
       break;
     case Distribution::anticorrelated:
-      // What one key gains another loses.
+      // One key gains what another loses.
       for_each_row([&](std::size_t, Values& row) {
         std::ranges::fill(row, top / 2 + (engine() & top) / 64);
         for (std::size_t c = 1; c < d; c += 2) {

@@ -287,7 +287,7 @@ TEST(SkylineWork, MasksSaveDominanceTests) {
   }
 }
 
-// What balanced pivots save, by Lee and Hwang.
+// Balanced pivots save tests, by Lee and Hwang.
 TEST(SkylineWork, BalancedPivotsSaveTestsOfRandomOnes) {
   for (const auto& name : built({"bskytree"})) {
     const SkylineAlgorithm& bskytree = algorithm(name);

@@ -198,7 +198,7 @@ TEST_P(LargeTopK, BucketKiller) {
   }
 }
 
-// As in a float column of NaN and NULL: nearly all rows tie at the greatest keys.
+// Nearly all rows tie at the greatest keys, as in a float column of NaN and NULL.
 TEST_P(LargeTopK, NearlyAllRowsTieForTheLastPlace) {
   Values keys(kRows, 0xFFFFFFFFu);
   for (std::size_t row = 5; row < kRows; row += 1000) keys[row] = row;
@@ -359,7 +359,7 @@ TEST_P(LargeTopK, FusedSources) {
   });
 }
 
-// Of a million rows some zones are looked at first, which may give a bound, mislead, or show that rows lie in order.
+// Some zones of a million rows are looked at first, which may give a bound, mislead, or show that rows lie in order.
 TEST(SampledThreshold, TakesItsBoundFromSomeZones) {
   constexpr std::size_t kSampled = 512;
   constexpr std::size_t kRows = 8 * kSampled * kZoneRows + 77;

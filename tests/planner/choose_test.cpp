@@ -256,7 +256,7 @@ TEST(Choose, ForcedAlgorithmsOfThisKind) {
     EXPECT_EQ(choice.algorithm, algorithm);
     EXPECT_EQ(choice.reason, "asked for");
   }
-  // Of several, the cheapest; names of another kind are for another operator.
+  // The cheapest of several is chosen; names of another kind are for another operator.
   EXPECT_EQ(choose(topk(1000000, 10), forced({"sort", "heap"}), {}).algorithm->name, "heap");
   EXPECT_EQ(choose(skyline(10, 2), forced({"sfs", "sort"}), {}).algorithm->name, "sfs");
   EXPECT_THAT(std::string(choose(topk(1000, 10), forced({"sfs"}), {}).algorithm->name), EndsWith("heap"));
@@ -418,7 +418,7 @@ TEST(Choose, ForcedParametersWin) {
 TEST(GpuParameters, SkyAlignRemovesRowsWhereManyAreDominated) {
   EXPECT_FALSE(cheapest("cuda-skyalign", skyline(1000000, 8)).contains("sync"));
   EXPECT_FALSE(cheapest("cuda-skyalign", skyline(1000000, 8)).contains("quartiles"));
-  // Of few rows the launches are all that counts.
+  // The launches are all that counts for few rows.
   EXPECT_EQ(cheapest("cuda-skyalign", skyline(100, 8)).at("sync"), 0);
 }
 

@@ -265,7 +265,7 @@ TEST(CostModels, KeysOfMoreThan64BitsGoPartByPart) {
   EXPECT_NEAR(more(3000), 204, 30);
 }
 
-// As the emulated path takes it (SampledThreshold.TakesTheMemoryThatItsPlanTells), so that limits of memory hold.
+// The emulated path takes as much (SampledThreshold.TakesTheMemoryThatItsPlanTells), so that limits of memory hold.
 TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
   constexpr std::size_t kRows = std::size_t{1} << 26;
   const auto bytes = [](std::size_t k, KeyWidth width, bool scans) {
@@ -286,7 +286,7 @@ TEST(CostModels, MemoryOfTheSampledThresholdIsThatOfItsPlan) {
     EXPECT_NEAR(bytes(k, KeyWidth::bytes2, false), told(k, 8), 1) << k;
   }
   EXPECT_GT(bytes(1024, KeyWidth::bytes8, true), told(1024, 16));  // a list besides
-  // Of some 104,000 candidates of 8 bytes: 24 times as many in bins, rounded up to 352 in each, and once beyond them
+  // Some 104,000 candidates of 8 bytes: 24 times as many in bins, rounded up to 352 in each, and once beyond them
   // with their places.
   EXPECT_NEAR(bytes(65536, KeyWidth::bytes4, false), 8192 * 352 * 8 + 2 * 8 * 104e3, 1e6);
   EXPECT_LT(bytes(100, KeyWidth::bytes4, false), 3e6);

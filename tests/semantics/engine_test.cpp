@@ -128,7 +128,7 @@ TEST(Engine, StopsBeforeItBegins) {
   EXPECT_THROW(Engine().run(from().rank_by({low("x")}), random_table(10), options), CancelledError);
 }
 
-// Those of GPUs take less than the 20 ms; tests/gpu stops them.
+// The algorithms of GPUs take less than the 20 ms; tests/gpu stops them.
 TEST(Engine, StopsOnEveryAlgorithmOfTheCpu) {
   const Table table = antichain(200'000, 8);  // far more than 20 ms of work, and hours for whoever compares all pairs
   std::vector<Preference> terms;

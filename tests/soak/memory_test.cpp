@@ -212,7 +212,7 @@ TEST(EngineMemory, RandomQueriesAreAnsweredOrRefused) {
   }
 }
 
-// Of queries that are refused nothing stays on the engine's account.
+// Refused queries leave nothing on the engine's account.
 TEST(EngineMemory, RefusedQueriesTakeNothingFromLaterOnes) {
   const Table table = make_table(50'000);
   const Query large = Query::from("t").rank_by({low("y"), high("x"), low("p")});

@@ -56,24 +56,25 @@ class Comments(unittest.TestCase):
 
     def test_fragments_are_found_in_doc_comments(self):
         for word in ("Of", "What", "Whether", "Where", "Which", "Whose", "Those", "That", "As", "So"):
-            self.assert_found(f"\n/// {word} a load.\nint load();\n", (2, f"the doc comment begins with '{word}'"))
+            self.assert_found(f"\n/// {word} a load.\nint load();\n", (2, f"the comment begins with '{word}'"))
 
     def test_fragments_are_found_behind_members(self):
-        self.assert_found("int rows = 0;  ///< of the table\n", (1, "the doc comment begins with 'of'"))
+        self.assert_found("int rows = 0;  ///< of the table\n", (1, "the comment begins with 'of'"))
 
     def test_words_that_only_begin_alike_pass(self):
         self.assert_clean("/// Software of the device.\n/// Offsets of the rows.\n/// Assigns ids.\n/// Sorts rows.\n")
 
     def test_only_the_first_line_of_a_doc_comment_counts(self):
         self.assert_clean("/// Returns the rows\n/// of a table.\nint rows();\n")
-        self.assert_found("int a;\n/// Sorts.\n\n/// of a table.\n", (4, "the doc comment begins with 'of'"))
+        self.assert_found("int a;\n/// Sorts.\n\n/// of a table.\n", (4, "the comment begins with 'of'"))
 
     def test_fragments_are_found_in_header_comments(self):
         self.assert_found("#pragma once\n\n// What all kernels share.\nnamespace a {\n",
-                          (3, "the header comment begins with 'What'"))
+                          (3, "the comment begins with 'What'"))
 
-    def test_comments_inside_the_code_may_begin_as_they_like(self):
-        self.assert_clean("// Sorts rows.\nnamespace a {\n// As above.\nint b;\n")
+    def test_fragments_are_found_inside_the_code_but_not_behind_it(self):
+        self.assert_found("// Sorts rows.\nnamespace a {\n// As above.\nint b;  // as c\n",
+                          (3, "the comment begins with 'As'"))
 
     def test_long_header_comments_are_found(self):
         self.assert_clean("// One line.\n" * 25 + "namespace a {\n")
@@ -201,7 +202,7 @@ class Programs(unittest.TestCase):
     def test_findings_come_with_their_place_and_status_1(self):
         result = self.run_check("comments.py", "a/b.hpp", "/// Of a load.\nint a();\n")
         self.assertEqual(result.returncode, 1)
-        self.assertTrue(result.stdout.startswith("a/b.hpp:1: the doc comment begins with 'Of'"), result.stdout)
+        self.assertTrue(result.stdout.startswith("a/b.hpp:1: the comment begins with 'Of'"), result.stdout)
         self.assertEqual(self.run_check("documents.py", "README.md", "[a](b)\n").returncode, 1)
         size = "static_cast<std::size_t>(file.num_rows())"
         self.assertEqual(self.run_check("sizes.py", "datasets/csv/a.cpp", f"auto a = {size};\n").returncode, 1)

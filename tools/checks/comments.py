@@ -3,8 +3,9 @@
 
 usage: tools/checks/comments.py [ROOT]
 
-- No doc comment (///, ///<) and no header comment begins with Of, What, Whether, Where, Which, Whose, Those, That, As or
-  So: the first sentence has a subject and a verb, or begins with an imperative verb.
+- No comment on lines of its own (///, //), and no doc comment behind a member (///<), begins with Of, What, Whether,
+  Where, Which, Whose, Those, That, As or So: the first sentence has a subject and a verb, or begins with an imperative
+  verb.
 - A header comment has at most 25 lines. It is the first block of // lines that stands before the first namespace and
   begins at the start of a line.
 - No line is longer than 120 characters.
@@ -21,7 +22,7 @@ SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh")
 MAX_HEADER_LINES = 25
 MAX_LINE_LENGTH = 120
 FRAGMENT = re.compile(r"(of|what|whether|where|which|whose|those|that|as|so)\b", re.IGNORECASE)
-DOC = re.compile(r"\s*///(?!/)\s?(.*)")
+OWN_LINE = re.compile(r"\s*///?(?!/)\s?(.*)")
 TRAILING_DOC = re.compile(r".*\S.*///<\s?(.*)|\s*///<\s?(.*)")
 PLAIN = re.compile(r"//(?!/)\s?(.*)")
 
@@ -33,15 +34,15 @@ def fragment(text):
 
 
 def first_word_findings(lines):
-    """Yields (line, message) of doc comments that begin as fragments."""
+    """Yields (line, message) of comments that begin as fragments."""
     inside = False
     for number, line in enumerate(lines, 1):
         trailing = TRAILING_DOC.match(line)
-        doc = None if trailing else DOC.match(line)
-        text = (trailing[1] or trailing[2] or "") if trailing else doc[1] if doc and not inside else ""
-        inside = doc is not None
+        own = None if trailing else OWN_LINE.match(line)
+        text = (trailing[1] or trailing[2] or "") if trailing else own[1] if own and not inside else ""
+        inside = own is not None
         if word := fragment(text):
-            yield number, f"the doc comment begins with '{word}'; begin with a subject or an imperative verb"
+            yield number, f"the comment begins with '{word}'; begin with a subject or an imperative verb"
 
 
 def header_comment(lines):
@@ -61,8 +62,6 @@ def header_comment(lines):
 
 def header_findings(lines):
     number, texts = header_comment(lines)
-    if texts and (word := fragment(texts[0])):
-        yield number, f"the header comment begins with '{word}'; begin with a subject or an imperative verb"
     if len(texts) > MAX_HEADER_LINES:
         yield number, f"the header comment has {len(texts)} lines; at most {MAX_HEADER_LINES}, the rest is for the code below"
 

@@ -170,7 +170,7 @@ std::vector<kernels::Level> listed_levels(const BoundPreference& term, DataType 
       });
     }
   }
-  // Of a value that is listed twice the first level counts.
+  // A value that is listed twice has its first level.
   std::stable_sort(levels.begin(), levels.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
   const auto same = [](const auto& a, const auto& b) { return a.value == b.value; };
   levels.erase(std::unique(levels.begin(), levels.end(), same), levels.end());

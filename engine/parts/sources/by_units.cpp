@@ -12,6 +12,7 @@
 #include "engine/executor/run_whole.hpp"
 #include "engine/expression/patterns.hpp"
 #include "engine/operators/gather/gather.hpp"
+#include "engine/operators/group/slots/classes.hpp"
 #include "engine/operators/skyline/dominators.hpp"
 #include "engine/parts/sources/corners.hpp"
 #include "engine/parts/sources/prune.hpp"
@@ -176,19 +177,16 @@ class UnitsRun {
     const auto statistics = source_.statistics(order.expression->column);
     if (!statistics) return;
     const Column best = (order.high ? statistics->max : statistics->min).renamed("best");
-    const Expression column = Expression::column("best");
-    Query by_best = Query::from("units").rank_by({order.high ? high(column) : low(column)});
-    std::vector<Column> corners;
-    corners.reserve(2);
-    corners.push_back(best);
-    if (order.nulls_first) {
-      // The best value of a unit with a NULL is that one.
-      corners.push_back(has_nulls(*statistics));
-      by_best.rank_by({high("nulls"), order.high ? high(column) : low(column)}).nulls(Missing::best);
+    // The best value of a unit with a NULL is that one.
+    const Table table(order.nulls_first ? std::vector{has_nulls(*statistics), best} : std::vector{best});
+    query::BoundQuery by_best;
+    by_best.path.device = DeviceChoice::cpu;
+    if (order.nulls_first) by_best.null_rule = Missing::best;
+    for (int i = 0; i < table.num_columns(); ++i) {
+      const bool is_flag = i + 1 < table.num_columns();
+      by_best.ranking.push_back({column_expression(table, i), order.high || is_flag, order.nulls_first});
     }
-    by_best.using_path({.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}, .without = {}});
-    const Table table(std::move(corners));
-    const Result ranked = run_whole(steps_.context, bind_to(by_best, table), table);
+    const Result ranked = run_whole(steps_.context, by_best, table);
     for (std::size_t i = 0; i < ranked.rows.size(); ++i) places[static_cast<std::size_t>(ranked.rows[i])] += i;
   }
 

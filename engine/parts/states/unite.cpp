@@ -5,9 +5,9 @@
 
 #include <skyrank/error.hpp>
 
-#include "engine/executor/key_expressions.hpp"
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
+#include "engine/query/bind/keys.hpp"
 #include "engine/query/bound.hpp"
 #include "engine/query/written_names.hpp"
 #include "engine/runtime/query_memory.hpp"
@@ -39,7 +39,7 @@ void check_fingerprint(const Query& query, const std::string& fingerprint, const
 }
 
 Query with_state_names(const Query& query, const Table& columns) {
-  return with_key_names(query::with_written_clauses(query, columns), columns);
+  return query::with_key_names(query::with_written_clauses(query, columns), columns);
 }
 
 void check_columns(const Query& query, const Table& columns) {

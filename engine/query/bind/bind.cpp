@@ -133,7 +133,7 @@ class Scope {
     return indices;
   }
 
-  // Whether an expression is nothing but the name of a pseudo-column that no real column hides.
+  // Returns true if an expression is nothing but the name of a pseudo-column that no column hides.
   bool is_pseudo(const Expression& expression) const { return is_pseudo(root_of(expression)); }
 
  private:

@@ -87,7 +87,7 @@ std::optional<Value> converted(const Value& value, DataType type, Kind kind) {
   return fits ? std::optional(value) : std::nullopt;
 }
 
-// What a value compared with `type` looks like.
+// Returns an example of a value that is compared with `type`.
 std::string_view example_of(Type type) {
   if (is_decimal(type)) return "a number of at most 38 digits behind the point";
   if (is_numeric(type)) return "a number";

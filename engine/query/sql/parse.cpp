@@ -233,7 +233,7 @@ struct statement : peg::seq<spaces, peg::must<select, from>, peg::star<clause>, 
 
 }  // namespace sql_grammar
 
-// What the parser says it wants where a rule fails that must not.
+// Names what the parser wants where a rule fails that must not.
 template <class Rule>
 constexpr const char* kExpected = "a value";
 template <class Rule>

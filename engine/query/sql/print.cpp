@@ -134,7 +134,7 @@ std::string print_key(const NamesInSql& names, const GroupKey& key) {
   return alias || is_whole_number(key.expression) ? "(" + text + ")" : text;
 }
 
-// What ORDER BY would read as a position or as a name of SELECT stands in parentheses.
+// Prints a term, in parentheses where ORDER BY would read it as a position or as a name of SELECT.
 std::string print_term(const NamesInSql& names, const RankTerm& term) {
   const std::string_view name = term.expression.column_name();
   const bool alias = !name.empty() && names.is_alias(name, term.expression);

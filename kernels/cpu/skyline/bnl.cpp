@@ -31,7 +31,7 @@ std::uint64_t insert(RowId row, Window& window, const Compare& compare) {
   while (i < window.size()) {
     switch (compare(window[i], row)) {
       case Outcome::better:
-        // What dominated one row is likely to dominate more: it moves to the front.
+        // A row that dominated one is likely to dominate more: it moves to the front.
         std::swap(window[i], window.front());
         return before - window.size() + i + 1;
       case Outcome::equal:

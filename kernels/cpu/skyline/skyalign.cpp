@@ -249,7 +249,7 @@ class Phases {
     const auto below_quartile = static_cast<Mask>(~rest_.quartile[i]);
     const auto below_median = static_cast<Mask>(~rest_.median[i]);
     for (const std::uint32_t cell : open) {
-      // Where the medians do not tell the two apart, the quartiles must not speak against it.
+      // The quartiles must not speak against it where the medians do not tell the two apart.
       const auto forbidden = static_cast<Mask>((level.cells[cell] | below_median) & below_quartile);
       const auto search =
           find_mask(level.quartile.data(), level.starts[cell], level.starts[cell + 1], forbidden,

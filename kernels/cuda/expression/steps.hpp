@@ -19,8 +19,8 @@ enum class Act : std::uint8_t {
   restore,
   save_truth,
   restore_truth,
-  // Of the number and the operand, which is the right one, but for one from a slot, which is the left one. Of two
-  // floats, or with `integers` of two int64. These leave a number,
+  // These take the number and the operand, which is the right one, but for one from a slot, which is the left one;
+  // both are floats, or with `integers` int64. The first ones leave a number,
   add,
   subtract,
   multiply,
@@ -35,11 +35,11 @@ enum class Act : std::uint8_t {
   more,
   more_equal,
   between,  ///< tests with constants: `bits` <= number <= `upper`, negated where `flag`
-  // Of the operand alone, a column as it is stored: the same of bounds of its own type.
+  // These test the operand alone, a column as it is stored, by bounds of its own type.
   test,
   and_test,  ///< combines the test with the truth in the register, which is the left one
   or_test,
-  // Of the truth, and one from a slot, which is the left one.
+  // These take the truth, and one from a slot, which is the left one.
   logical_and,
   logical_or,
   logical_not,

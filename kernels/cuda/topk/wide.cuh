@@ -21,7 +21,7 @@ Buffer<RowId> solve_wide(const TopKProblem& problem, std::span<const KeyColumn> 
     const bool last = &part == &parts.back();
     const ResidentKeys keys = pack_listed(part, rows, device);
     level.n = rows.count;
-    // Which of the rows that tie are chosen is known by the last part only.
+    // The last part alone tells which of the rows that tie are chosen.
     level.ties = last ? problem.ties : TieRule::first;
     const Buffer<RowId> chosen = select(level, keys);
     TieCut cut;

@@ -26,7 +26,7 @@ Cost lists_per_thread(const kernels::TopKShape& shape, const Statistics& statist
   const double k = std::clamp(static_cast<double>(shape.k), 1.0, std::max(1.0, n));
   const double threads = std::clamp(n / (kShrink * k), kBlock, list.resident);
   const double rows = n / threads;
-  // Of rows in random order, the i-th enters a full list with probability k / i. While that is likely for one of a
+  // The i-th of rows in random order enters a full list with probability k / i. While that is likely for one of a
   // warp's threads, each row costs the warp a step.
   const double likely = kLanes * k;
   const double random = std::min(rows, likely) + likely * std::log(std::max(1.0, rows / likely));

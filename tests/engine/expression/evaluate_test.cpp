@@ -301,7 +301,7 @@ Table string_table(bool dictionary) {
     auto indices = std::make_shared<std::vector<std::int16_t>>();
     for (std::size_t i = 0; i < a.size(); ++i) {
       const auto entry = std::find(texts.begin(), texts.end(), a[i]) - texts.begin();
-      // What stands under a NULL is nobody's business.
+      // The value under a NULL is nobody's business.
       indices->push_back(valid_a[i] ? static_cast<std::int16_t>(entry) : std::int16_t{-7});
     }
     data.layout = Layout::dictionary;

@@ -94,7 +94,7 @@ TEST(PhysicalPlan, SamplesOfFewerRowsThanWereDrawnStopGrowing) {
   EXPECT_GE(sampled, 2U);
 }
 
-// Of independent rows a skyline grows with their number, so that the best rows of a ranking leave fewer than all do.
+// A skyline of independent rows grows with their number, so that the best rows of a ranking leave fewer than all do.
 TEST(PhysicalPlan, ThePrefixOfASkylineHasTheSkylineOfItsOwnRows) {
   constexpr int kRows = 100'000;
   Random random(2);
@@ -288,7 +288,7 @@ TEST(DeviceCountsRule, DoesNotComeUpWhereNothingIsCounted) {
 }
 
 TEST(PlanTree, ShowsWhatARunRecorded) {
-  // So many rows of a partition are ranked by a kernel, which has a path.
+  // A kernel, which has a path, ranks so many rows of a partition.
   PhysicalPlan plan = unwritten(from().partition_by({"g"}).rank_by({low("a")}).limit(1000));
   choose_paths(plan);
   ASSERT_TRUE(plan.operators.order->path);

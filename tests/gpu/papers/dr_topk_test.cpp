@@ -56,7 +56,7 @@ TEST_F(DrTopK, EverySubrangeSizeAndNumberOfDelegates) {
   }
 }
 
-// As many delegates as are asked for, one more, one less.
+// There are as many delegates as are asked for, one more, one less.
 TEST_F(DrTopK, AsManyDelegatesAsRowsAreWanted) {
   constexpr std::size_t kRows = 1000;
   for (const Distribution distribution : {Distribution::independent, Distribution::extremes, Distribution::all_equal}) {

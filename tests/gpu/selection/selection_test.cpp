@@ -75,7 +75,7 @@ TEST_F(SelectionOnGpu, NarrowKeys) {
   }
 }
 
-// So many rows are wanted that their candidates are distributed in two steps.
+// Candidates of so many wanted rows are distributed in two steps.
 TEST_F(SelectionOnGpu, ManyWantedRows) {
   constexpr std::size_t kRows = kEmulated ? 60'001 : 9'000'001;
   const TopKAlgorithm& algorithm = algorithm_named("cuda-sampled-threshold");

@@ -321,7 +321,7 @@ TEST(RankBins, OfFewBins) {
   EXPECT_TRUE(rank(filled, filled.all.size() + 1, most, cuda::topk::kFewBins).failed);
 }
 
-// Of 129 to 512 elements: these are looked up in sorted runs of 32, which begin and end anywhere in a bin.
+// Bins of 129 to 512 elements are looked up in sorted runs of 32, which begin and end anywhere in a bin.
 TEST(RankBins, MiddlingOnesByRuns) {
   for (const unsigned size : {128u, 129u, 160u, 200u, 511u, 512u}) {
     expect_ranked<std::uint64_t>({{7, size}});
@@ -340,7 +340,7 @@ TEST(RankBins, TellsWhenABlockHasNoRoom) {
       rank(FilledBins<std::uint64_t>({{5, cuda::topk::BinShare<std::uint64_t>::kRoom + 1}}), 10, 20'000).failed);
 }
 
-// Where a block has less shared memory, its share may be less.
+// A block with less shared memory may have a smaller share.
 template <class Element>
 void expect_ranked_with_little() {
   constexpr unsigned kMost = cuda::topk::BinShare<Element, true>::kRoom;
@@ -404,7 +404,7 @@ TEST_F(BinnedSelection, OfEveryDistribution) {
   }
 }
 
-// Of the sample few elements are below the threshold: the bins below all of them hold most of what is wanted.
+// Few elements of the sample are below the threshold: the bins below all of them hold most of what is wanted.
 TEST_F(BinnedSelection, OfFewAmongMany) {
   constexpr std::size_t kRows = (std::size_t{1} << 20) + 77;
   for (const Distribution distribution :

@@ -203,7 +203,7 @@ void expect_best(const Ranking& ranking, const Wanted& wanted, const std::string
 }
 
 void expect_best(const Ranking& ranking, const std::string& what) {
-  // So many that bins hold them, of those with a score: there is nothing to guess among rows without one.
+  // Bins hold so many of those with a score: there is nothing to guess among rows without one.
   const std::size_t many = std::max<std::size_t>(1500, std::min(ranking.rows() / 4, rows_with_score(ranking) / 2));
   const Wanted wanted = {{TieRule::first, 1},
                          {TieRule::last, 40},
@@ -280,7 +280,7 @@ TEST(Scan, FiltersAgainstTheScore) {
   }
 }
 
-// What lies where there is no value would be best, and the filters are on having one.
+// The bytes where there is no value would be best, and the filters are on having one.
 TEST(Scan, NullsThatLookBest) {
   std::mt19937_64 random(7);
   for (const std::size_t first_bit : {0, 12, 28}) {
@@ -305,7 +305,7 @@ TEST(Scan, NullsThatLookBest) {
   }
 }
 
-// Where most rows have the threshold's score, those beyond its row are not looked at again.
+// Rows beyond that of the threshold are not looked at again where most rows have its score.
 TEST(Scan, ScoresThatTie) {
   std::mt19937_64 random(9);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -341,15 +341,15 @@ HostColumn column_in_order(const std::string& order, std::size_t rows, bool null
     if (order == "equal") value = 7;
     if (order == "mostly NaN" && random() % 64 != 0) value = std::numeric_limits<double>::quiet_NaN();
     column.valid.push_back(!nulls || random() % 8 != 0);
-    // What lies where there is no value would be best.
+    // The bytes where there is no value would be best.
     column.values.push_back(column.valid.back() ? value : 1e9);
   }
   if (!nulls) column.valid.clear();
   return column;
 }
 
-// So many tiles that blocks look at the first ones before the threshold is known, where few rows are wanted, and that
-// the last ones do not come in turns.
+// There are so many tiles that blocks look at the first ones before the threshold is known, if few rows are wanted, and
+// that the last ones do not come in turns.
 TEST(Scan, ManyTiles) {
   constexpr std::size_t kTile = 1024;       // of three columns or four
   constexpr std::size_t kResident = 4 * 8;  // blocks of the emulator
@@ -396,7 +396,7 @@ Instruction instruction(Opcode op, std::uint32_t column = 0, double constant = 0
   return how;
 }
 
-// What they are of is compared with the threshold, before the root or the quotient is found.
+// Their operands are compared with the threshold, before the root or the quotient is found.
 TEST(Scan, RootsAndQuotientsThatTie) {
   std::mt19937_64 random(17);
   const double infinity = std::numeric_limits<double>::infinity();

@@ -98,7 +98,7 @@ TEST(KeptPlan, HasBinsWhereManyAreExpected) {
     EXPECT_TRUE(kept(kRows, k).bins.some()) << k;
     EXPECT_EQ(kept(kRows, k).listed, 0U) << k;
   }
-  // What is more than bins are meant for goes to a list.
+  // More than bins are meant for goes to a list.
   EXPECT_FALSE(kept(kRows, kRows / 8).bins.some());
 }
 
@@ -118,7 +118,7 @@ TEST(BinPlan, OfFewKnotsHasMoreBinsBelowThem) {
     return cuda::topk::plan_bins(
         {.blocks = 1, .group = 16, .rank = rank, .expected = expected, .capacity = 4 * expected});
   };
-  // Those for four intervals' elements are half of them, and twice as wide as others.
+  // Bins for four intervals' elements are half of them, and twice as wide as others.
   for (const std::size_t rank : {6, 9, 20}) {
     const cuda::topk::BinPlan bins = bins_of(rank, 100'000);
     EXPECT_NEAR(bins.low_bins, 4 * bins.width, 8) << rank;

@@ -177,7 +177,7 @@ TEST(BareKeys, SameAnswerAsTheOracleForEveryRunLength) {
   }
 }
 
-// What tiles leave fills tiles of elements.
+// Elements that tiles leave fill tiles again.
 TEST(BareKeys, SeveralRounds) {
   const std::size_t n = 300001;
   for (const Distribution distribution : {Distribution::independent, Distribution::all_equal}) {

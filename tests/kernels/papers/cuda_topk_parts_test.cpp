@@ -51,7 +51,7 @@ TEST(SubrangeRule, GivesThePapersExample) {
   EXPECT_EQ(static_cast<int>(delegate::best_exponent(1 << 30, 1 << 24, delegate::kPaperConstant)), 4);
 }
 
-// As measured on an H200.
+// Values measured on an H200.
 TEST(SubrangeRule, IsCalibrated) {
   constexpr std::size_t kRows = std::size_t{1} << 29;
   EXPECT_EQ(delegate::subranges_for(kRows, 1 << 10, 2).exponent, 12);
@@ -78,7 +78,7 @@ TEST(Subranges, AreUsefulOnlyWithMoreDelegatesThanAreWanted) {
   EXPECT_FALSE(delegate::subranges_for(1024, 64, 1, 4).useful);
   EXPECT_TRUE(delegate::subranges_for(1024, 127, 2, 4).useful);
   EXPECT_FALSE(delegate::subranges_for(1024, 128, 2, 4).useful);
-  // Those of the last, short, subrange do not count: it may have none.
+  // Delegates of the last, short, subrange do not count: it may have none.
   EXPECT_FALSE(delegate::subranges_for(1039, 64, 1, 4).useful);
 }
 

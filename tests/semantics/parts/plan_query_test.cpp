@@ -86,7 +86,7 @@ Query sums() {
 }
 
 QueryPlan plan_of(const Query& query, const Source& source) {
-  return plan_query(context(), bind_to(query, source.schema()), {.source = &source});
+  return plan_query(context(), bind_to(query, source.schema()).query, {.source = &source});
 }
 
 TEST(PlanQuery, ReadsNothingOfASource) {

@@ -79,7 +79,7 @@ void require_for_cases(const Law& law) {
   for (int i = 0; i < kCasesPerRun; ++i) {
     RandomCase random = drawn_case();
     try {
-      KeyedQuery keyed = with_key_columns(random.query, random.table);
+      NamedKeys keyed = with_named_keys(random.query, random.table);
       random.query = std::move(keyed.query);
       random.table = std::move(keyed.table);
       engine().run(random.query, random.table);

@@ -32,7 +32,7 @@ const Engine& engine() {
 
 /// Spills the groups of three parts of a table, in no order.
 Result spilled(const Query& asked, const Table& input) {
-  const auto [query, table] = with_key_columns(asked, input);
+  const auto [query, table] = with_named_keys(asked, input);
   const StateSteps steps = steps_of(query, table);
   const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
   SpilledGroups groups(steps, table.num_rows(), parts[1], state().memory->limit());
@@ -42,7 +42,7 @@ Result spilled(const Query& asked, const Table& input) {
 
 /// Takes in the rows of parts of a table, in no order, and the groups of the part at `grouped`.
 Result spilled_by_rows(const Query& asked, const Table& input, std::int64_t part_rows, std::int64_t grouped = -1) {
-  const KeyedQuery keyed = with_key_columns(asked, input);
+  const NamedKeys keyed = with_named_keys(asked, input);
   const Table& table = keyed.table;
   const StateSteps steps = steps_of(keyed.query, table);
   const auto part_at = [&](std::int64_t begin) {
@@ -88,7 +88,7 @@ bool has_no_group(const RandomCase& random) {
 }
 
 bool may_spill(const Query& asked, const Table& input) {
-  const auto [query, table] = with_key_columns(asked, input);
+  const auto [query, table] = with_named_keys(asked, input);
   return may_spill_groups(query::bind(query, query::schema_of(table)));
 }
 

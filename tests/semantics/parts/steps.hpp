@@ -4,7 +4,7 @@
 #include <skyrank/partial.hpp>
 
 #include "engine/executor/engine_state.hpp"
-#include "engine/executor/key_expressions.hpp"
+#include "engine/executor/key_columns.hpp"
 #include "engine/executor/query_context.hpp"
 #include "engine/executor/run_whole.hpp"
 #include "engine/parts/states/query_state.hpp"
@@ -23,6 +23,15 @@ inline const QueryContext& context() {
   static Limits limits(Query(), {}, state().timer);
   static const QueryContext one(state(), limits, {});
   return one;
+}
+
+/// A query whose keys are columns, and its table with these columns.
+struct NamedKeys {
+  Query query;
+  Table table;
+};
+inline NamedKeys with_named_keys(const Query& query, const Table& table) {
+  return {query::with_key_names(query, table), with_key_columns(query::bind_with_keys(query, table), table)};
 }
 
 /// Returns how the states of a query run over the parts of a table, whose columns are its keys.

@@ -149,7 +149,7 @@ TEST(CellRunner, LeavesOutWhatTakesTooLongAndSaysSo) {
   ASSERT_EQ(first.skipped.size(), cell.algorithms.size());
   EXPECT_EQ(first.skipped.front().reason, "took more than 1e-09 s");
   EXPECT_THAT(table(first), HasSubstr(first.skipped.front().algorithm + " left out: took more than 1e-09 s\n"));
-  // What is no easier is not tried again; what may be easier is.
+  // A cell that is no easier is not tried again; one that may be easier is.
   cell.d = 7;
   EXPECT_EQ(runner.run(cell).skipped.front().reason, "took more than 1e-09 s at n = 4000, d = 6");
   cell.d = 5;

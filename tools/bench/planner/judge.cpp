@@ -68,7 +68,7 @@ std::vector<Verdict> judge(const std::vector<planner::CalibrationRun>& runs, con
   const planner::PriceList prices(profile);
   std::vector<Verdict> verdicts;
   for (const auto& [query, its_runs] : queries) {
-    // Where every path was stopped, nothing is known.
+    // Nothing is known if every path was stopped.
     if (std::ranges::none_of(its_runs, [](const auto* run) { return std::isfinite(run->seconds); })) continue;
     verdicts.push_back(judge_query(query, its_runs, prices));
   }

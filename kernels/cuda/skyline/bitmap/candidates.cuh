@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kSpanThreads)
       if (twin) head = first;
     }
     to.heads[place] = head;
-    // What a row dominates follows it in the z-order, or has the same code.
+    // Rows that a row dominates follow it in the z-order, or have the same code.
     const int hash = hash_bits(to.d);
     if (lane == 0) {
       const bool shared = before >> hash == code >> hash;

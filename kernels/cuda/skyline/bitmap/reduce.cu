@@ -308,7 +308,7 @@ class Reducer {
     if (open_ == 0) return;
     const unsigned lane = threadIdx.x % 32;
     __syncwarp();
-    // What is fetched past the end has no rows.
+    // Groups that are fetched past the end have no rows.
     if (lane < kPastOpen) memory_.open[open_ + lane] = {memory_.open[open_ - 1].group, ~0u};
     __syncwarp();
     std::uint32_t levels[kAtOnce][kWords];
@@ -376,7 +376,7 @@ class Reducer {
       if (sure != 0 && lane == 0) atomicOr(dominated, sure);
       if ((sure >> lane & 1u) != 0) found = 0;
       lanes &= ~sure;
-      // Where rows share levels.
+      // Many are left only where rows share levels.
       if (hits(found) > ReducePolicy::kWorthTests) {
         found = rows_.wide ? at_or_below_by_keys<std::uint64_t>(group, found)
                            : at_or_below_by_keys<std::uint32_t>(group, found);

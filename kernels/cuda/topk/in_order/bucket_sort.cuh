@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(kBucketThreads, BucketPolicyOf<Element>::kBloc
   using Sort = BlockSpreadSort<Element, kBucketThreads>;
   __shared__ typename Sort::Shared of_sort;
   const auto put = [&](unsigned rank, Element element) { ranked.put(before + rank, element); };
-  // So few items for each thread that all have some.
+  // There are so few items for each thread that all have some.
   if (size <= kBucketThreads * 3)
     Sort::template sort<3>(from, size, shared, of_sort, put);
   else if (size <= kBucketThreads * 7)

@@ -100,7 +100,7 @@ class BinShare {
     const auto share = static_cast<unsigned>((k + gridDim.x - 1) / gridDim.x);
     const unsigned least = blockIdx.x * share;
     const unsigned most = min(least + share, static_cast<unsigned>(k));
-    // Where other blocks' bins begin no thread of this one asks: all of them would take as many bank conflicts as bins.
+    // No thread asks where other blocks' bins begin: all of them would take as many bank conflicts as bins.
     Range own_bins{.first = kBins, .end = 0, .largest = 0, .past = 0};
 #pragma unroll
     for (unsigned i = 0; i < kOfThread; ++i) {

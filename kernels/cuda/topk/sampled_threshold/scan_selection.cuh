@@ -122,7 +122,7 @@ class ScanSelection {
     overlapping.overlaps = device_.properties().overlaps_launches;
     launch("keep_scanned", keep, overlapping, device_.stream(), arguments..., target);
     if (bins_.some()) {
-      // Where all rows that pass are candidates, bins hold none, and the guess fails.
+      // Bins hold none where all rows that pass are candidates, and the guess fails.
       bins_.rank(target.bins, guess_.data(), answer(problem_.k));
     } else {
       put_in_order(plan_.expected, problem_.k);

@@ -96,7 +96,7 @@ KeptPlan plan_kept(const ThresholdPlan& plan) {
 }
 
 KeptPlan plan_kept_of_scan(const ThresholdPlan& plan) {
-  // Of a low rank of the sample there may be many more than expected.
+  // A low rank of the sample may have many more rows below it than expected.
   constexpr std::size_t kMinBinnedRank = 6;
   KeptPlan kept{.bins = {}, .listed = whole_sectors(plan.capacity)};
   if (plan.rank < kMinBinnedRank || plan.expected <= Policy::kMinBinnedOfScan || plan.expected > Policy::kMaxBinned)

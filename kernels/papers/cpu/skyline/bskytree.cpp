@@ -153,7 +153,7 @@ class Tree {
       own.dominance_tests(1);
       better[i] = dominates_distinct_padded(keys_[part[i].row], keys_[row], keys_.stride());
     });
-    // What dominates one of the better rows is a better row as well.
+    // A row that dominates one of the better rows is a better row as well.
     std::uint32_t pivot = row;
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (better[i] == 0 || i == first) continue;

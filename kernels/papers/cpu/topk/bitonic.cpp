@@ -188,7 +188,7 @@ Scratch<std::uint64_t> least_of_part(const Fill& fill, std::size_t begin, std::s
     context.check();
     const std::size_t count = std::min(end - begin, block.size());
     fill(begin, begin + count, block.data());
-    // What fills up the block is no less than any number.
+    // The filling of the block is no less than any number.
     std::fill(block.data() + count, block.data() + block.size(), ~std::uint64_t{0});
     block.reduce_unsorted(run);
     std::copy_n(block.data(), run * lanes, best.data() + held);

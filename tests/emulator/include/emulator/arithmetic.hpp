@@ -114,7 +114,7 @@ EMULATOR_MIN_MAX(long long, unsigned long long)
 EMULATOR_MIN_MAX(unsigned long long, long long)
 #undef EMULATOR_MIN_MAX
 
-// Of a number and a NaN, the number.
+// The result for a number and a NaN is the number.
 inline float min(float x, float y) { return std::fmin(x, y); }
 inline float max(float x, float y) { return std::fmax(x, y); }
 inline double min(double x, double y) { return std::fmin(x, y); }

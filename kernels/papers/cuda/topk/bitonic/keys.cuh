@@ -134,7 +134,7 @@ __device__ void write_least(const E& elements, const ThreadKeys<Key>& mine, Key 
   Ranks<kChunks> ranks = rank_in_block<kChunks>(less, ties, warps);
   const unsigned wanted = k - ranks.all_less;
   const unsigned taken = wanted < ranks.all_ties ? wanted : ranks.all_ties;
-  // Of the rows that tie, the first ones in the order of elements.
+  // The first of the rows that tie, in the order of elements.
   const unsigned skipped = elements.complement == 0 ? 0 : ranks.all_ties - taken;
 #pragma unroll
   for (int j = 0; j < kKeysOfThread; ++j) {

@@ -328,9 +328,8 @@ BufferPtr FlatNumbers::joined_validity() const {
 }
 
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
-                                                arrow::MemoryPool* pool) {
+                                                std::int64_t rows, arrow::MemoryPool* pool) {
   const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
-  const std::int64_t rows = group.metadata()->num_rows();
   if (!is_flat(column) || rows < 0 || !is_text(*type, column)) return nullptr;
   const auto reader = open_indices(group, leaf);
   return reader == nullptr ? nullptr : read_strings(static_cast<StringsReader&>(*reader), rows, pool);

@@ -59,7 +59,13 @@ def write_by_polars(table, file, size):
     polars.from_arrow(table).write_parquet(file, row_group_size=size)
 
 
-WRITERS = {"pyarrow": write_by_pyarrow, "duckdb": write_by_duckdb, "polars": write_by_polars}
+def write_by_fastparquet(table, file, size):
+    import fastparquet
+
+    fastparquet.write(str(file), table.to_pandas(), row_group_offsets=size, write_index=False)
+
+
+WRITERS = {"pyarrow": write_by_pyarrow, "duckdb": write_by_duckdb, "polars": write_by_polars, "fastparquet": write_by_fastparquet}
 
 
 def is_there(name):

@@ -114,10 +114,10 @@ TEST(UnitsCost, TheBestRowsOfAscendingUnitsAreInTheFirst) {
 
 TEST(UnitsCost, ThreadsAnswerAUnitEach) {
   const auto prices = [](std::size_t units, int threads) {
-    const PricedSource source(units, 1'000'000, ReadCost{.value = 1e-8, .unit = 0});
-    const Query query = Query::from("t").prefer(low("a") & low("b"));
+    const PricedSource source(units, 4'000'000, ReadCost{.value = 1e-8, .unit = 0});
+    const Query query = Query::from("t").prefer({low("a"), low("b")});
     return price_units(query::bind(query, query::schema_of(source.schema())), source, all_units(source), kColumns,
-                       1e6 * static_cast<double>(units), threads);
+                       4e6 * static_cast<double>(units), threads);
   };
   for (const std::size_t units : {1, 2, 3, 5, 16}) {
     const UnitPrices one = prices(units, 1);

@@ -133,13 +133,10 @@ class FlatFields {
         metadata_(reader_->parquet_reader()->metadata()),
         groups_(selection.groups),
         is_one_file_(selection.is_one_file) {
-    const bool is_one_unit = is_one_file_ && groups_.size() == 1;
     for (const int index : selection.fields) {
       const auto& stored = stored_field(*reader_, index);
       const bool is_number = is_flat_number(*stored.field->type(), *metadata_->schema()->Column(stored.column_index));
-      if (!is_number && !is_one_unit && std::ranges::count(selection.dictionary_leaves, stored.column_index) == 0) {
-        continue;
-      }
+      if (!is_number && !may_be_indices(selection, stored.column_index)) continue;
       fields_.push_back({index, stored.column_index, stored.field, is_number, nullptr, {}});
     }
     pages_.resize(checked_multiply(fields_.size(), groups_.size(), "the number of column chunks"));
@@ -207,6 +204,13 @@ class FlatFields {
   }
 
  private:
+  bool may_be_indices(const ParquetSelection& selection, int leaf) const {
+    if (std::ranges::count(selection.dictionary_leaves, leaf) > 0) return true;
+    return is_one_file_ && (groups_.size() == 1 || std::ranges::all_of(groups_, [&](int group) {
+                              return may_have_indices(*metadata_->RowGroup(group)->ColumnChunk(leaf));
+                            }));
+  }
+
   struct Field {
     int index = 0;
     int leaf = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace parquet {
+class ColumnChunkMetaData;
 class ColumnDescriptor;
 class RowGroupReader;
 }  // namespace parquet
@@ -57,6 +58,10 @@ class FlatNumbers {
   std::vector<Part> parts_;
   std::shared_ptr<arrow::Buffer> values_;
 };
+
+/// Returns true for a chunk with a dictionary of which the footer does not tell if all pages have indices into it, as
+/// DuckDB and Polars leave that out.
+bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
 
 /// Reads a column of strings of a row group, or of some of its pages with `rows` rows, all of which are indices into
 /// the chunk's dictionary. Returns null where the column is of another kind. Throws ParquetException where the file is

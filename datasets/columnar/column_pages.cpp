@@ -214,7 +214,8 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
 std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                              const parquet::ColumnChunkMetaData& chunk,
                                                              const parquet::ReaderProperties& properties,
-                                                             const ChunkPlace& place, PageFilter filter) {
+                                                             const ChunkPlace& place, PageFilter filter,
+                                                             std::optional<std::int64_t> rows) {
   const bool is_ours = is_decompressed_here(chunk, place.file);
   const auto codec = is_ours ? parquet::Compression::UNCOMPRESSED : chunk.compression();
   auto pages = open_pages(std::move(stream), chunk, codec, properties, place);
@@ -223,7 +224,7 @@ std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arr
   if (is_ours) pages = std::make_unique<SnappyPages>(std::move(pages), properties.memory_pool());
   const bool has_one_value_a_row = place.file.schema()->Column(place.leaf)->max_repetition_level() == 0;
   std::optional<std::int64_t> values;
-  if (has_one_value_a_row && !is_filtered) values = place.file.RowGroup(place.row_group)->num_rows();
+  if (has_one_value_a_row && !is_filtered) values = rows ? *rows : place.file.RowGroup(place.row_group)->num_rows();
   return std::make_unique<NamedPages>(std::move(pages), name_of(place), values);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,11 +54,13 @@ std::unique_ptr<parquet::PageReader> open_pages(std::shared_ptr<arrow::io::Input
 using PageFilter = std::function<bool(const parquet::DataPageStats& page)>;
 
 /// Returns the same pages decompressed, without those that `filter` leaves out; of Snappy by snappy_decompress(). What
-/// goes wrong with a page is a ParquetException that names the column and its row group.
+/// goes wrong with a page is a ParquetException that names the column and its row group. Pages of a flat column that
+/// are not filtered have to have `rows` rows together, those of the row group unless told otherwise.
 std::unique_ptr<parquet::PageReader> open_decompressed_pages(std::shared_ptr<arrow::io::InputStream> stream,
                                                              const parquet::ColumnChunkMetaData& chunk,
                                                              const parquet::ReaderProperties& properties,
-                                                             const ChunkPlace& place, PageFilter filter = {});
+                                                             const ChunkPlace& place, PageFilter filter = {},
+                                                             std::optional<std::int64_t> rows = {});
 
 /// Opens a file, whose metadata was read before, so that its pages are read by open_decompressed_pages().
 std::unique_ptr<parquet::ParquetFileReader::Contents> with_checked_pages(

@@ -42,6 +42,7 @@ struct ParquetSelection {
   /// All that is read is of one file: indices may have 8 to 32 bits, and strings of a single row group come as its
   /// dictionary where it has no others.
   bool is_one_file = false;
+  std::int64_t min_rows = std::int64_t{1} << 19;  ///< a thread decodes so many at once, or a whole row group
 };
 
 /// Reads fields of some row groups of a file whose metadata was read before, each in the form that is decoded fastest.

@@ -32,23 +32,26 @@
 #include "datasets/columnar/int96.hpp"
 #include "datasets/input/input.hpp"
 #include "datasets/input/range_stream.hpp"
+#include "datasets/input/uri.hpp"
 
 namespace skyrank::datasets {
 namespace {
 
 using MetadataPtr = std::shared_ptr<parquet::FileMetaData>;
+using PagePtr = std::shared_ptr<parquet::Page>;
 
 /// Returns true if a page of a column that is not nested has a value, or a NULL, for each of its rows.
 bool has_values_of_rows(const parquet::DataPageStats& page) {
   return !page.num_rows || *page.num_rows == page.num_values;
 }
 
-/// Returns a stream of a column chunk of which few pages are read, each after a look at its header, which has less than
-/// 100 bytes as a rule.
+/// Bytes that a look at the header of a page reads at once. A header has less than 100 as a rule; where all pages are
+/// read, small ones come with it.
+enum class Ahead : std::int64_t { header = 512, small_pages = std::int64_t{32} * 1024 };
+
 std::shared_ptr<RangeStream> stream_of(const std::shared_ptr<arrow::io::RandomAccessFile>& file, const ByteRange& bytes,
-                                       arrow::MemoryPool* pool) {
-  constexpr std::int64_t kHeader = 512;
-  return std::make_shared<RangeStream>(file, bytes.begin, bytes.end, kHeader, pool);
+                                       arrow::MemoryPool* pool, Ahead ahead = Ahead::header) {
+  return std::make_shared<RangeStream>(file, bytes.begin, bytes.end, static_cast<std::int64_t>(ahead), pool);
 }
 
 /// Collects bounds of pages, as bytes of the values.
@@ -221,7 +224,7 @@ class PagesAndDictionary final : public parquet::PageReader {
   PagesAndDictionary(std::unique_ptr<parquet::PageReader> data, std::unique_ptr<parquet::PageReader> dictionary)
       : data_(std::move(data)), dictionary_(std::move(dictionary)) {}
 
-  std::shared_ptr<parquet::Page> NextPage() override {
+  PagePtr NextPage() override {
     if (pending_ != nullptr) return std::exchange(pending_, nullptr);
     auto page = data_->NextPage();
     if (page == nullptr || dictionary_ == nullptr || !has_indices(*page)) return page;
@@ -242,7 +245,51 @@ class PagesAndDictionary final : public parquet::PageReader {
   std::unique_ptr<parquet::PageReader> data_;
   std::unique_ptr<parquet::PageReader> dictionary_;       // null once it was read
   std::unique_ptr<parquet::PageReader> read_dictionary_;  // has the memory of its page
-  std::shared_ptr<parquet::Page> pending_;                // follows the dictionary
+  PagePtr pending_;                                       // follows the dictionary
+};
+
+/// A page that was read before.
+class OnePage final : public parquet::PageReader {
+ public:
+  explicit OnePage(PagePtr page) : page_(std::move(page)) {}
+
+  PagePtr NextPage() override { return std::exchange(page_, nullptr); }
+  void set_max_page_header_size(std::uint32_t) override {}
+
+ private:
+  PagePtr page_;
+};
+
+/// A row group of which a column chunk has some pages alone.
+class RangeRowGroup final : public parquet::RowGroupReader::Contents {
+ public:
+  RangeRowGroup(const ColumnarFile& file, std::shared_ptr<parquet::FileMetaData> metadata, int row_group,
+                PageRange range)
+      : input_(file.input),
+        file_(std::move(metadata)),
+        properties_(decoding_pool(file.size)),
+        row_group_(row_group),
+        metadata_(file_->RowGroup(row_group)),
+        range_(range) {}
+
+  const parquet::RowGroupMetaData* metadata() const override { return metadata_.get(); }
+  const parquet::ReaderProperties* properties() const override { return &properties_; }
+
+  std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override {
+    const auto chunk = metadata_->ColumnChunk(leaf);
+    auto pages = open_decompressed_pages(stream_of(input_, range_.pages, properties_.memory_pool(), Ahead::small_pages),
+                                         *chunk, properties_, {*file_, row_group_, leaf}, {}, range_.rows);
+    if (range_.dictionary == nullptr) return pages;
+    return std::make_unique<PagesAndDictionary>(std::move(pages), std::make_unique<OnePage>(range_.dictionary));
+  }
+
+ private:
+  std::shared_ptr<arrow::io::RandomAccessFile> input_;
+  std::shared_ptr<parquet::FileMetaData> file_;
+  parquet::ReaderProperties properties_;
+  int row_group_;
+  std::unique_ptr<parquet::RowGroupMetaData> metadata_;
+  PageRange range_;
 };
 
 /// A row group of which only wanted pages are read.
@@ -416,6 +463,41 @@ std::optional<PageBounds> read_bounds(const ColumnarFile& file, const MetadataPt
   return bounds.finish(type);
 }
 
+std::vector<PageRange> ranges_by_headers(const ColumnarFile& file, const MetadataPtr& metadata, const ChunkPlace& place,
+                                         std::int64_t rows) {
+  const auto group = metadata->RowGroup(place.row_group);
+  const auto chunk = group->ColumnChunk(place.leaf);
+  if (chunk->crypto_metadata() != nullptr) return {};
+  PARQUET_ASSIGN_OR_THROW(const std::int64_t file_bytes, file.input->GetSize());
+  const ByteRange bytes = range_of(*chunk, file_bytes);
+  const parquet::ReaderProperties properties(decoding_pool(file.size));
+  const auto stream = stream_of(file.input, bytes, properties.memory_pool());
+  std::vector<PageRange> ranges;
+  std::int64_t total = 0;
+  bool is_flat = true;
+  const auto see = [&](const parquet::DataPageStats& page) {
+    const std::int64_t begin = stream->looked_from();
+    if (ranges.empty() || ranges.back().rows >= rows) {
+      if (!ranges.empty()) ranges.back().pages.end = begin;
+      ranges.push_back({nullptr, {begin, bytes.end}});
+    }
+    is_flat = is_flat && has_values_of_rows(page) && page.num_values >= 0;
+    ranges.back().rows += page.num_values;
+    total += page.num_values;
+    stream->pass_over_next();
+    return true;
+  };
+  const std::shared_ptr pages = open_decompressed_pages(stream, *chunk, properties, place, see);
+  const auto dictionary = pages->NextPage();  // all data pages are passed over
+  if (dictionary != nullptr && pages->NextPage() != nullptr) return {};
+  if (ranges.empty() || !is_flat || total != group->num_rows()) return {};
+  PARQUET_ASSIGN_OR_THROW(ranges.back().pages.end, stream->Tell());  // what follows is no page
+  if (dictionary == nullptr) return ranges;
+  const auto kept = std::make_shared<const std::pair<std::shared_ptr<parquet::PageReader>, PagePtr>>(pages, dictionary);
+  for (PageRange& range : ranges) range.dictionary = PagePtr(kept, dictionary.get());  // whose memory is the reader's
+  return ranges;
+}
+
 }  // namespace
 
 std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
@@ -428,6 +510,22 @@ std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
   } catch (const std::out_of_range&) {  // indexes of different lengths
     return std::nullopt;
   }
+}
+
+std::vector<PageRange> divide_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                    int row_group, int leaf, std::int64_t rows) {
+  if (is_remote(file.name)) return {};  // each look at a header is a request there
+  try {
+    return ranges_by_headers(file, metadata, {*metadata, row_group, leaf}, rows);
+  } catch (const parquet::ParquetException&) {
+    return {};
+  }
+}
+
+std::shared_ptr<parquet::RowGroupReader> open_page_range(const ColumnarFile& file,
+                                                         const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                         int row_group, const PageRange& range) {
+  return std::make_shared<parquet::RowGroupReader>(std::make_unique<RangeRowGroup>(file, metadata, row_group, range));
 }
 
 std::vector<UnitValues> read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,

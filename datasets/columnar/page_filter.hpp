@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "datasets/columnar/columnar_source.hpp"
+#include "datasets/columnar/footer/column_chunk.hpp"
 
 namespace parquet {
 class FileMetaData;
-}
+class Page;
+class RowGroupReader;
+}  // namespace parquet
 
 // Some rows of a column of a Parquet file, read by their pages, and bounds of all pages.
 namespace skyrank::datasets {
@@ -37,5 +40,23 @@ std::optional<PageBounds> read_page_bounds(const ColumnarFile& file,
 /// DataError where the file is damaged.
 std::vector<UnitValues> read_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
                                    int row_group, std::span<const int> fields, std::span<const std::int64_t> rows);
+
+/// Consecutive data pages of a column chunk.
+struct PageRange {
+  std::shared_ptr<parquet::Page> dictionary;  ///< the chunk's, decompressed; null where there is none
+  ByteRange pages;
+  std::int64_t rows = 0;
+};
+
+/// Divides the pages of a flat column's chunk into ranges of at least `rows` rows but for the last, by the headers of
+/// all pages. Nothing where pages are not divided: the file is elsewhere, the chunk is encrypted or damaged, which
+/// matters only where its values are read.
+std::vector<PageRange> divide_pages(const ColumnarFile& file, const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                    int row_group, int leaf, std::int64_t rows);
+
+/// Opens a row group of which the chunk of a column has the pages of a range alone.
+std::shared_ptr<parquet::RowGroupReader> open_page_range(const ColumnarFile& file,
+                                                         const std::shared_ptr<parquet::FileMetaData>& metadata,
+                                                         int row_group, const PageRange& range);
 
 }  // namespace skyrank::datasets

@@ -3,6 +3,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/util/config.h>
+#include <arrow/util/thread_pool.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
@@ -10,7 +11,10 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,7 +29,9 @@
 #include "datasets/columnar/footer/parquet_footer.hpp"
 #include "datasets/columnar/int96.hpp"
 #include "datasets/columnar/memory_reserve.hpp"
+#include "datasets/columnar/page_filter.hpp"
 #include "datasets/input/input.hpp"
+#include "engine/checked_size.hpp"
 
 // Parquet files by Arrow's reader: row groups, and dictionaries. flat_column.cpp decodes plain columns, which is
 // faster; all other columns are Arrow's. Each call turns Arrow's errors into a DataError that names file and column.
@@ -118,42 +124,72 @@ arrow::Result<TablePtr> read_by_arrow(const ColumnarFile& file, FileReaderPtr re
   }
 }
 
-/// Fields of some row groups that are decoded here, in pieces: a field of a row group each.
+/// Fields of some row groups that are decoded here, in pieces: a field of a row group each, or of some of its pages.
 class FlatFields {
  public:
   FlatFields(ColumnarFile file, FileReaderPtr reader, const ParquetSelection& selection)
       : file_(std::move(file)),
         reader_(std::move(reader)),
+        metadata_(reader_->parquet_reader()->metadata()),
         groups_(selection.groups),
         is_one_file_(selection.is_one_file) {
-    const parquet::FileMetaData& metadata = *reader_->parquet_reader()->metadata();
-    const bool is_one_unit = is_one_file_ && groups_.size() == 1;
-    std::vector<std::int64_t> rows;
-    for (const int group : groups_) rows.push_back(metadata.RowGroup(group)->num_rows());
     for (const int index : selection.fields) {
       const auto& stored = stored_field(*reader_, index);
-      Field field{index, stored.column_index, stored.field, nullptr, {}};
-      if (is_flat_number(*stored.field->type(), *metadata.schema()->Column(field.leaf))) {
-        field.numbers = std::make_unique<FlatNumbers>(stored.field->type(), rows, decoding_pool(file_.size));
-      } else if (is_one_unit || std::ranges::count(selection.dictionary_leaves, field.leaf) > 0) {
-        field.strings.resize(groups_.size());
-      } else {
-        continue;
-      }
-      fields_.push_back(std::move(field));
+      const bool is_number = is_flat_number(*stored.field->type(), *metadata_->schema()->Column(stored.column_index));
+      if (!is_number && !may_be_indices(selection, stored.column_index)) continue;
+      fields_.push_back({index, stored.column_index, stored.field, is_number, nullptr, {}});
     }
+    pages_.resize(checked_multiply(fields_.size(), groups_.size(), "the number of column chunks"));
   }
 
-  std::size_t pieces() const { return fields_.size() * groups_.size(); }
+  /// Returns the number of column chunks.
+  std::size_t chunks() const { return pages_.size(); }
+
+  /// Divides the pages of a chunk into ranges of at least so many rows. Threads divide other ones at the same time.
+  void divide(std::size_t chunk, std::int64_t rows) {
+    const int group = groups_[chunk % groups_.size()];
+    if (metadata_->RowGroup(group)->num_rows() / 2 < rows) return;
+    pages_[chunk] = divide_pages(file_, metadata_, group, fields_[chunk / groups_.size()].leaf, rows);
+  }
+
+  /// Returns the number of pieces; they are made once chunks are divided, or remain whole.
+  std::size_t make_pieces() {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      std::vector<std::int64_t> rows;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const std::vector<PageRange>& pages = pages_[f * groups_.size() + g];
+        if (pages.empty()) {
+          pieces_.push_back({f, rows.size(), groups_[g], nullptr});
+          rows.push_back(metadata_->RowGroup(groups_[g])->num_rows());
+        }
+        for (const PageRange& range : pages) {
+          pieces_.push_back({f, rows.size(), groups_[g], &range});
+          rows.push_back(range.rows);
+        }
+      }
+      Field& field = fields_[f];
+      field.strings.resize(field.is_number ? 0 : rows.size());
+      if (!field.is_number) continue;
+      field.numbers = std::make_unique<FlatNumbers>(field.stored->type(), rows, decoding_pool(file_.size));
+    }
+    return pieces_.size();
+  }
+
+  /// Returns true if there are pieces that are not a whole row group.
+  bool are_divided() const { return pieces_.size() > chunks(); }
 
   /// Reads a piece. Threads read other ones at the same time.
-  void read(std::size_t piece) {
-    Field& field = fields_[piece % fields_.size()];
-    const std::size_t part = piece / fields_.size();
-    in_chunk(groups_[part], field.stored->name(), [&] {
-      const auto group = reader_->parquet_reader()->RowGroup(groups_[part]);
-      if (field.numbers != nullptr) return field.numbers->read(part, *group, field.leaf);
-      field.strings[part] = read_flat_strings(*group, field.leaf, field.stored->type(), decoding_pool(file_.size));
+  void read(std::size_t number) {
+    const Piece& piece = pieces_[number];
+    Field& field = fields_[piece.field];
+    in_chunk(piece.group, field.stored->name(), [&] {
+      const bool is_whole = piece.pages == nullptr;
+      const auto group = is_whole ? reader_->parquet_reader()->RowGroup(piece.group)
+                                  : open_page_range(file_, metadata_, piece.group, *piece.pages);
+      if (field.is_number) return field.numbers->read(piece.part, *group, field.leaf);
+      const std::int64_t rows = is_whole ? group->metadata()->num_rows() : piece.pages->rows;
+      field.strings[piece.part] =
+          read_flat_strings(*group, field.leaf, field.stored->type(), rows, decoding_pool(file_.size));
     });
   }
 
@@ -161,32 +197,82 @@ class FlatFields {
   ValuesPtr take(int index, bool threads) {
     const auto field = std::ranges::find(fields_, index, &Field::index);
     if (field == fields_.end()) return nullptr;
-    if (field->numbers != nullptr) return std::make_shared<arrow::ChunkedArray>(field->numbers->finish());
+    if (field->is_number) return std::make_shared<arrow::ChunkedArray>(field->numbers->finish());
     if (std::ranges::count(field->strings, nullptr) > 0) return nullptr;
     return std::make_shared<arrow::ChunkedArray>(
         joined_codes(field->strings, is_one_file_, threads, decoding_pool(file_.size)));
   }
 
  private:
+  bool may_be_indices(const ParquetSelection& selection, int leaf) const {
+    if (std::ranges::count(selection.dictionary_leaves, leaf) > 0) return true;
+    return is_one_file_ && (groups_.size() == 1 || std::ranges::all_of(groups_, [&](int group) {
+                              return may_have_indices(*metadata_->RowGroup(group)->ColumnChunk(leaf));
+                            }));
+  }
+
   struct Field {
     int index = 0;
     int leaf = 0;
     std::shared_ptr<arrow::Field> stored;
-    std::unique_ptr<FlatNumbers> numbers;  // null: strings
-    arrow::ArrayVector strings;            // by row group
+    bool is_number = false;                // or a string
+    std::unique_ptr<FlatNumbers> numbers;  // null: strings, or there are no pieces yet
+    arrow::ArrayVector strings;            // by part
+  };
+
+  /// Rows of a field that are read at once.
+  struct Piece {
+    std::size_t field = 0;
+    std::size_t part = 0;  // among those of the field
+    int group = 0;
+    const PageRange* pages = nullptr;  // null: the whole row group
   };
 
   ColumnarFile file_;
   FileReaderPtr reader_;
+  MetadataPtr metadata_;
   std::vector<int> groups_;
   bool is_one_file_;
   std::vector<Field> fields_;
+  std::vector<std::vector<PageRange>> pages_;  // by field and row group; none where a chunk is read as a whole
+  std::vector<Piece> pieces_;
 };
 
-/// Reads the pieces of fields. Tasks share the fields, which they may outlive where the pool fails to take one.
-void read_pieces(const ColumnarFile& file, const std::shared_ptr<FlatFields>& flat, bool threads) {
+/// Returns how many rows a piece has at least, so that all threads have some; nothing where row groups suffice for
+/// that.
+std::optional<std::int64_t> rows_of_piece(const parquet::FileMetaData& metadata, const ParquetSelection& selection,
+                                          bool threads) {
+  constexpr std::int64_t kPiecesOfThread = 2;
+  if (!threads) return std::nullopt;
+  const std::int64_t pieces = kPiecesOfThread * arrow::GetCpuThreadPoolCapacity();
+  return std::max(selection.min_rows, rows_of(metadata, selection.groups) / pieces);
+}
+
+/// Reads the pieces of fields. Tasks share the fields, which they may outlive where the pool fails to take one. Returns
+/// null where pages of a divided chunk are damaged: which ones, reading it as a whole tells.
+std::shared_ptr<FlatFields> read_pieces(const ColumnarFile& file, const FileReaderPtr& reader,
+                                        const ParquetSelection& selection, std::optional<std::int64_t> rows,
+                                        bool threads) {
+  const auto flat = std::make_shared<FlatFields>(file, reader, selection);
+  if (rows) run_each(flat->chunks() > 1, flat->chunks(), [=](std::size_t chunk) { flat->divide(chunk, *rows); });
+  const std::size_t pieces = flat->make_pieces();
   try {
-    run_each(threads && flat->pieces() > 1, flat->pieces(), [flat](std::size_t piece) { flat->read(piece); });
+    run_each(threads && pieces > 1, pieces, [flat](std::size_t piece) { flat->read(piece); });
+  } catch (const parquet::ParquetStatusException&) {
+    throw;
+  } catch (const parquet::ParquetException&) {
+    if (!flat->are_divided()) throw;
+    return nullptr;
+  }
+  return flat;
+}
+
+std::shared_ptr<FlatFields> read_flat(const ColumnarFile& file, const FileReaderPtr& reader,
+                                      const ParquetSelection& selection, bool threads) {
+  try {
+    const auto rows = rows_of_piece(*reader->parquet_reader()->metadata(), selection, threads);
+    auto flat = read_pieces(file, reader, selection, rows, threads);
+    return flat != nullptr ? flat : read_pieces(file, reader, selection, std::nullopt, threads);
   } catch (...) {
     static_cast<void>(file.input->Close());
     throw;
@@ -197,8 +283,7 @@ void read_pieces(const ColumnarFile& file, const std::shared_ptr<FlatFields>& fl
 arrow::Result<TablePtr> read_fields(const ColumnarFile& file, const MetadataPtr& metadata,
                                     const ParquetSelection& selection, bool threads) {
   ARROW_ASSIGN_OR_RAISE(const FileReaderPtr reader, open(file, threads, metadata, selection.dictionary_leaves));
-  const auto flat = std::make_shared<FlatFields>(file, reader, selection);
-  read_pieces(file, flat, threads);
+  const auto flat = read_flat(file, reader, selection, threads);
   std::vector<ValuesPtr> columns;
   std::vector<int> others;
   for (const int field : selection.fields) {

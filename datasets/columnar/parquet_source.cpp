@@ -26,6 +26,7 @@
 #include "datasets/columnar/checks/chunk_places.hpp"
 #include "datasets/columnar/checks/true_bounds.hpp"
 #include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/decode/flat_column.hpp"
 #include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/footer/parquet_read_cost.hpp"
 #include "datasets/columnar/page_filter.hpp"
@@ -140,9 +141,16 @@ std::uint64_t bytes_of(const std::vector<TableFile>& files, const std::vector<Me
 }
 
 /// Returns true if all values of a column chunk are indices into its dictionary: writers give that up within a chunk
-/// where there are too many different values. Files that do not tell are taken to have done so.
+/// where there are too many different values. Files that do not tell are taken to have done so, unless they name no
+/// encoding in which a page of values may be.
 bool has_indices_alone(const parquet::ColumnChunkMetaData& chunk) {
   const auto& pages = chunk.encoding_stats();
+  if (may_have_indices(chunk)) {
+    return std::ranges::all_of(chunk.encodings(), [](parquet::Encoding::type encoding) {
+      return encoding == parquet::Encoding::PLAIN_DICTIONARY || encoding == parquet::Encoding::RLE ||
+             encoding == parquet::Encoding::BIT_PACKED;
+    });
+  }
   return chunk.has_dictionary_page() &&
          std::ranges::all_of(pages,
                              [](const parquet::PageEncodingStats& page) {

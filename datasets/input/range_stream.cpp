@@ -17,6 +17,7 @@ arrow::Result<std::string_view> RangeStream::Peek(std::int64_t bytes) {
   // Arrow first asks for far more than nearly all headers take, and for more where that did not suffice.
   constexpr std::int64_t kFirstAsked = std::int64_t{16} * 1024;
   passing_over_ = false;
+  looked_from_ = position_;
   return look(unread(bytes <= kFirstAsked ? ahead_ : bytes));
 }
 

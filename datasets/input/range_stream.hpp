@@ -22,6 +22,8 @@ class RangeStream final : public arrow::io::InputStream {
 
   /// The next bytes that are taken, in one call, are not wanted.
   void pass_over_next() { passing_over_ = true; }
+  /// Returns where the last look began: at a header, as Arrow's reader of pages looks at nothing else.
+  std::int64_t looked_from() const { return looked_from_; }
 
   arrow::Status Close() override { return arrow::Status::OK(); }
   bool closed() const override { return false; }
@@ -43,6 +45,7 @@ class RangeStream final : public arrow::io::InputStream {
   std::vector<std::shared_ptr<arrow::ResizableBuffer>> memory_;  // all that was ever needed at the same time
   std::shared_ptr<arrow::ResizableBuffer> window_;               // bytes of the file from window_begin_ on
   std::int64_t window_begin_ = 0;
+  std::int64_t looked_from_ = 0;
   bool passing_over_ = false;
 };
 

@@ -58,11 +58,11 @@ double seconds_with_operands(const Ir& ir, const Operation& operation) {
 }
 
 /// Seconds for a value of one of so many columns, of rows that are listed among others.
-double listed_load(double columns, double rows, double among) {
+double listed_load(double columns, const RowsOfKeys& rows) {
   constexpr double kValueBytes = 8;
   constexpr double kLineValues = 8;
-  const double lines = std::min(1.0, among / (kLineValues * std::max(rows, 1.0)));
-  const double far = planner::cost::beyond(columns * among * kValueBytes, planner::cost::kSharedCache);
+  const double lines = rows.is_permuted ? 1 : std::min(1.0, rows.among / (kLineValues * std::max(rows.rows, 1.0)));
+  const double far = planner::cost::beyond(columns * rows.among * kValueBytes, planner::cost::kSharedCache);
   return unit_cost::kListedLoad + lines * far * unit_cost::kFarLoad;
 }
 
@@ -70,16 +70,17 @@ double listed_load(double columns, double rows, double among) {
 
 double evaluation_seconds(const Ir& ir) { return seconds_with_operands(ir, ir.root()); }
 
-double memory_seconds(const Ir& ir, double rows) {
+double memory_seconds(const Ir& ir, double rows, double written, int threads) {
   std::map<int, double> widths;  // by column
   for (const Operation& operation : ir.operations()) {
     if (operation.op == Op::column && !is_text(operation)) {
       widths[operation.column] = std::max(1, width_in_bytes(operation.type.type));
     }
   }
-  double bytes = 0;
+  double bytes = written;
   for (const auto& [column, width] : widths) bytes += width * rows;
-  return bytes * planner::cost::beyond(bytes, planner::cost::kSharedCache) * unit_cost::kMemoryByte;
+  return bytes * planner::cost::beyond(bytes, planner::cost::kSharedCache) * unit_cost::kMemoryByte /
+         planner::cost::memory_threads(threads);
 }
 
 double count_operations(const Ir& ir) {
@@ -87,14 +88,19 @@ double count_operations(const Ir& ir) {
       std::ranges::count_if(ir.operations(), [](const Operation& operation) { return !operation.operands.empty(); }));
 }
 
-OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
-                       double among, int threads) {
-  const double load = among > 0 ? listed_load(static_cast<double>(expressions.size()), rows, among) : 0;
+OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes,
+                       const RowsOfKeys& rows, int threads) {
+  const bool is_listed = rows.among > 0;
+  const double load = is_listed ? listed_load(static_cast<double>(expressions.size()), rows) : 0;
+  const double written = rows.rows * bytes / std::max(static_cast<double>(expressions.size()), 1.0);
   double row = 0;
+  double memory = 0;
   for (const query::BoundExpression* expression : expressions) {
-    row += unit_cost::kKey + evaluation_seconds(lower(*expression->root)) + load;
+    const Ir ir = lower(*expression->root);
+    row += unit_cost::kKey + evaluation_seconds(ir) + load;
+    if (!is_listed) memory += memory_seconds(ir, rows.rows, written, threads);
   }
-  return {start_and(rows * row, threads), rows * bytes};
+  return {std::max(start_and(rows.rows * row, threads), memory), rows.rows * bytes};
 }
 
 // Values of rows here and there take as much as whole columns do, as long as these have a row in each piece of memory.

@@ -38,6 +38,7 @@ inline constexpr double kGatherValue = 8e-9;  // a value of the answer
 inline constexpr double kGatherText = 40e-9;
 inline constexpr double kMemoryByte = 0.08e-9;  // a byte of a column that is not in the caches, by one thread
 inline constexpr double kStart = 2e-6;
+inline constexpr double kMoreThread = 1e-6;  // another thread that takes part
 
 // The same for groups, from 10^7 rows in 500 to 10^7 groups with one thread of an Intel Xeon.
 inline constexpr double kByValue = 3e-9;           // a number of a group out of a value
@@ -53,12 +54,12 @@ inline constexpr double kBeaten = 3e-9;            // a row that loses to the la
 // Polars with one thread. Values take 3e-9 where nothing has to be decompressed, and 12e-9 behind Zstandard.
 inline constexpr double kReadValue = 6e-9;
 inline constexpr double kReadText = 12e-9;
-inline constexpr double kReadChunk = 10e-6;      // a column of a row group
-inline constexpr double kReadPage = 50e-6;       // a page that is read for some of its rows
-inline constexpr double kReadAgain = 200e-6;     // a source that is read once more
-inline constexpr double kUnitQuery = 150e-6;     // a query of one unit, and its part of the answer
-inline constexpr double kUnitBest = 100e-9;      // a row that a ranking takes of a unit
-inline constexpr double kUnitSkylineRow = 6e-9;  // a row of a skyline saves so much where its unit is answered alone
+inline constexpr double kReadChunk = 10e-6;        // a column of a row group
+inline constexpr double kReadPage = 50e-6;         // a page that is read for some of its rows
+inline constexpr double kReadAgain = 200e-6;       // a source that is read once more
+inline constexpr double kUnitQuery = 150e-6;       // a query of one unit, and its part of the answer
+inline constexpr double kUnitBest = 100e-9;        // a row that a ranking takes of a unit
+inline constexpr double kUnitSkylineKey = 1.5e-9;  // a key of a skyline saves so much where its unit is answered alone
 
 // Numbers of dominators, by the programs that count: a step of a sorted row, and a comparison of one key of two rows.
 inline constexpr double kCountStep = 6e-9;
@@ -81,20 +82,32 @@ inline constexpr double kSectorBytes = 32;
 /// Returns the seconds of one thread for the value of one row.
 double evaluation_seconds(const Ir& ir);
 
-/// Returns the seconds of one thread for reading the columns of an expression over so many rows: those that do not stay
-/// in the caches come from memory.
-double memory_seconds(const Ir& ir, double rows);
+/// Returns the seconds that threads take to read the columns of an expression over so many rows and to write so many
+/// bytes: those that do not stay in the caches are in memory.
+double memory_seconds(const Ir& ir, double rows, double written, int threads);
 
 /// Returns the number of operations for the value of one row.
 double count_operations(const Ir& ir);
 
-/// Returns the seconds of work that threads share, and of its start.
-inline double start_and(double work, int threads) { return unit_cost::kStart + work / std::max(threads, 1); }
+/// Returns the seconds of work that threads share, and of its start. More threads take part where there is enough to
+/// do.
+inline double start_and(double work, int threads) {
+  constexpr double kGrain = 20e-6;
+  const double used = std::clamp(work / kGrain, 1.0, static_cast<double>(std::max(threads, 1)));
+  return unit_cost::kStart + (used - 1) * unit_cost::kMoreThread + work / used;
+}
 
-/// Returns the cost of one key for each expression and row; `bytes` is the size of a row's keys. The rows are a list of
-/// ids `among` so many rows of the table, here and there; 0: they are all of them.
-OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes, double rows,
-                       double among, int threads);
+/// The rows of which keys are made: all rows of the table, a list of ids `among` so many of them, or all in the order
+/// of their partitions.
+struct RowsOfKeys {
+  double rows = 0;
+  double among = 0;  ///< 0: they lie one after the other
+  bool is_permuted = false;
+};
+
+/// Returns the cost of one key for each expression and row; `bytes` is the size of a row's keys.
+OperatorCost keys_cost(const std::vector<const query::BoundExpression*>& expressions, double bytes,
+                       const RowsOfKeys& rows, int threads);
 
 /// Returns the cost of keys on a GPU that has the columns, `column_bytes` a row. `rows` are a `share` of the table's.
 OperatorCost device_keys_cost(const std::vector<const query::BoundExpression*>& expressions, double column_bytes,

@@ -42,6 +42,11 @@ bool is_listed(const PhysicalPlan& plan) {
   return (plan.operators.filter && !plan.operators.group) || plan.operators.having || plan.operators.missing;
 }
 
+RowsOfKeys rows_of_keys(const PhysicalPlan& plan, const Table& table, double rows, bool listed) {
+  const bool is_permuted = plan.operators.partition.has_value();
+  return {rows, listed || is_permuted ? static_cast<double>(table.num_rows()) : 0, is_permuted};
+}
+
 KeyWidth width_of(const query::BoundExpression& expression) {
   if (expression.type.type == Type::string) return KeyWidth::bytes4;  // ranks
   return static_cast<KeyWidth>(std::clamp(width_in_bytes(expression.type.type), 1, 8));

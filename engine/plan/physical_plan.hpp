@@ -10,6 +10,7 @@
 #include "engine/expression/ir.hpp"
 #include "engine/keys/preference_plan.hpp"
 #include "engine/plan/numbering.hpp"
+#include "engine/plan/operator_cost.hpp"
 #include "engine/plan/operators.hpp"
 #include "engine/plan/rules.hpp"
 #include "engine/plan/table_origin.hpp"
@@ -68,6 +69,9 @@ std::int64_t segment_rows(const PhysicalPlan& plan, double rows);
 
 /// Returns true if operators read a list of rows, and not all rows of the table.
 bool is_listed(const PhysicalPlan& plan);
+
+/// Returns of which rows keys are made; `listed` says if they are a list of rows of the table.
+RowsOfKeys rows_of_keys(const PhysicalPlan& plan, const Table& table, double rows, bool listed);
 
 /// Returns the width of the keys of an expression's values.
 kernels::KeyWidth width_of(const query::BoundExpression& expression);

@@ -64,6 +64,19 @@ inline constexpr double kSharedCache = 16 << 20;
 /// Share of `bytes` that does not stay in a cache. It grows with them.
 inline double beyond(double bytes, double cache) { return bytes > cache ? 1 - cache / bytes : 0; }
 
+/// How many threads together read memory as fast as it goes: each reads a third of what a socket's share brings.
+inline double memory_threads(int threads) {
+  constexpr int kMax = 3;
+  return std::clamp(threads, 1, kMax);
+}
+
+/// Returns how many bytes of `bytes` one thread reads, or what takes as long: those that come from memory come no
+/// faster for more threads than its bandwidth has room for.
+inline double bytes_of_thread(double bytes, double threads, const Machine& machine) {
+  const double far = beyond(bytes, kSharedCache);
+  return bytes * ((1 - far) / threads + far / std::min(threads, memory_threads(machine.threads)));
+}
+
 /// Putting m ranks in order: by comparing them, or from 16,384 on, where they are integers, digit by digit, which
 /// scatters them. Ranks of more than 64 bits have terms of their own.
 inline void add_order(Terms& terms, const kernels::TopKShape& shape, double m, const Statistics& statistics,

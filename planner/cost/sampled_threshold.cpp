@@ -22,7 +22,7 @@ Cost sampled_threshold(const kernels::TopKShape& shape, const Statistics& statis
   const bool filters = shape.fused && statistics.selectivity < 1 && !found.late;
   const double tested_late = found.late ? found.tested : 0;
   const double threads = threads_used(n, 32768, machine);
-  const double read = passes(shape) * first_bytes * (found.kept ? n / kZone : n) / threads;
+  const double read = passes(shape) * bytes_of_thread(first_bytes * (found.kept ? n / kZone : n), threads, machine);
   const double wide = rank_weight(shape);
   const double of_thread = candidates / threads_used(candidates, 32768, machine);
   const double mixed = disorder(statistics);

@@ -266,10 +266,30 @@ bool is_stored_as(const arrow::DataType& type, const parquet::ColumnDescriptor& 
 
 std::size_t width_of(const arrow::DataType& type) { return static_cast<std::size_t>(type.byte_width()); }
 
-/// Returns a reader of indices into a chunk's dictionary; null where not all values are such indices.
-std::shared_ptr<parquet::ColumnReader> open_indices(parquet::RowGroupReader& group, int leaf) {
-  auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
-  return reader->GetExposedEncoding() == parquet::ExposedEncoding::DICTIONARY ? std::move(reader) : nullptr;
+/// Lets readers expose indices that the footer does not promise: they throw a ParquetException at a page of values.
+struct AnyReader : parquet::ColumnReader {
+  static void expose_indices(parquet::ColumnReader& reader) {
+    (reader.*(&AnyReader::SetExposedEncoding))(parquet::ExposedEncoding::DICTIONARY);
+  }
+};
+
+/// Returns what read(reader) makes of a chunk's indices into its dictionary; an empty value where not all values are
+/// such indices, which the footer may leave to the pages to tell.
+template <class Read>
+auto read_if_indices(parquet::RowGroupReader& group, int leaf, const Read& read)
+    -> decltype(read(*group.Column(leaf))) {
+  const auto promised = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
+  if (promised->GetExposedEncoding() == parquet::ExposedEncoding::DICTIONARY) return read(*promised);
+  if (!may_have_indices(*group.metadata()->ColumnChunk(leaf))) return {};
+  const auto reader = group.Column(leaf);
+  AnyReader::expose_indices(*reader);
+  try {
+    return read(*reader);
+  } catch (const parquet::ParquetStatusException&) {  // no memory, or a failed read
+    throw;
+  } catch (const parquet::ParquetException&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -327,13 +347,17 @@ BufferPtr FlatNumbers::joined_validity() const {
   return bits;
 }
 
+bool may_have_indices(const parquet::ColumnChunkMetaData& chunk) {
+  return chunk.has_dictionary_page() && chunk.encoding_stats().empty();
+}
+
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
-                                                arrow::MemoryPool* pool) {
+                                                std::int64_t rows, arrow::MemoryPool* pool) {
   const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
-  const std::int64_t rows = group.metadata()->num_rows();
   if (!is_flat(column) || rows < 0 || !is_text(*type, column)) return nullptr;
-  const auto reader = open_indices(group, leaf);
-  return reader == nullptr ? nullptr : read_strings(static_cast<StringsReader&>(*reader), rows, pool);
+  return read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
+    return read_strings(static_cast<StringsReader&>(reader), rows, pool);
+  });
 }
 
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
@@ -342,19 +366,19 @@ std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, in
   const std::int64_t rows = group.metadata()->num_rows();
   const bool text = is_text(*type, column);
   if (!is_flat(column) || rows < 0 || (!text && !is_stored_as(*type, column))) return nullptr;
-  const auto reader = open_indices(group, leaf);
-  if (reader == nullptr) return nullptr;
-  const auto read = [&]<class Type>(Type, const TypePtr& values) {
-    auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(*reader);
-    return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, rows, pool);
-  };
-  if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
-  return with_number_type(column, [&](auto stored) { return read(stored, type); });
+  return read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
+    const auto read = [&]<class Type>(Type, const TypePtr& values) {
+      auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(reader);
+      return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, rows, pool);
+    };
+    if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
+    return with_number_type(column, [&](auto stored) { return read(stored, type); });
+  });
 }
 
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {
-  const auto reader = open_indices(group, leaf);
-  if (reader == nullptr) return std::nullopt;
+  const auto reader = group.ColumnWithExposeEncoding(leaf, parquet::ExposedEncoding::DICTIONARY);
+  if (reader->GetExposedEncoding() != parquet::ExposedEncoding::DICTIONARY) return std::nullopt;
   const Strings entries = entries_of(static_cast<StringsReader&>(*reader));
   std::vector<std::string> texts;
   for (std::int32_t i = 0; i < entries.count; ++i) {

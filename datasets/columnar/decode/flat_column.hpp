@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace parquet {
+class ColumnChunkMetaData;
 class ColumnDescriptor;
 class RowGroupReader;
 }  // namespace parquet
@@ -28,16 +29,17 @@ bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor
 std::shared_ptr<arrow::Array> read_kept_numbers(parquet::RowGroupReader& group, int leaf,
                                                 const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 
-/// A column of numbers of some row groups in one piece, which threads decode side by side, each a row group.
+/// A column of numbers of some row groups in one piece, which threads decode side by side, each a row group or some
+/// pages of one.
 class FlatNumbers {
  public:
-  /// Takes memory for a column for which is_flat_number() holds. `rows` are those of the row groups, none negative.
+  /// Takes memory for a column for which is_flat_number() holds. `rows` are those of the parts, none negative.
   FlatNumbers(std::shared_ptr<arrow::DataType> type, const std::vector<std::int64_t>& rows, arrow::MemoryPool* pool);
 
-  /// Reads row group `part` of those whose rows were told. Throws ParquetException where the file is damaged.
+  /// Reads a part of those whose rows were told. Throws ParquetException where the file is damaged.
   void read(std::size_t part, parquet::RowGroupReader& group, int leaf);
 
-  /// Returns the column, once all row groups were read.
+  /// Returns the column, once all parts were read.
   std::shared_ptr<arrow::Array> finish();
 
  private:
@@ -57,10 +59,16 @@ class FlatNumbers {
   std::shared_ptr<arrow::Buffer> values_;
 };
 
-/// Reads a column of strings of a row group all of which are indices into the chunk's dictionary. Returns null where
-/// the column is of another kind. Throws ParquetException where the file is damaged.
+/// Returns true for a chunk with a dictionary of which the footer does not tell if all pages have indices into it, as
+/// DuckDB and Polars leave that out.
+bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
+
+/// Reads a column of strings of a row group, or of some of its pages with `rows` rows, all of which are indices into
+/// the chunk's dictionary. Returns null where the column is of another kind. Throws ParquetException where the file is
+/// damaged.
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf,
-                                                const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
+                                                const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
+                                                arrow::MemoryPool* pool);
 
 /// Reads a column of a row group as the chunk's dictionary and indices of 32 bits into it, of which entries some may be
 /// equal. Returns null where not all values are such indices, and for columns that are neither flat numbers nor

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "datasets/arrow/arrow_threads.hpp"
@@ -29,7 +30,13 @@ struct CodedPart {
   std::shared_ptr<arrow::DictionaryArray> codes;
   BufferPtr places;
   std::int64_t begin = 0;
+  bool keeps_codes = false;  ///< each entry has the same index in the whole
 };
+
+std::span<const std::int32_t> places_of(const CodedPart& part) {
+  return {reinterpret_cast<const std::int32_t*>(part.places->data()),
+          static_cast<std::size_t>(part.codes->dictionary()->length())};
+}
 
 /// Returns the type of the strings of a column that has row groups.
 TypePtr type_of_strings(const std::vector<ArrayPtr>& parts) {
@@ -51,11 +58,14 @@ template <class From, class To>
 void move_codes(const CodedPart& part, To beyond, To* to) {
   const arrow::ArrayData& data = *part.codes->indices()->data();
   const std::span from(data.GetValues<From>(1), static_cast<std::size_t>(data.length));
-  const auto* const places = reinterpret_cast<const std::int32_t*>(part.places->data());
-  const auto entries = static_cast<std::uint32_t>(part.codes->dictionary()->length());
+  if constexpr (std::is_same_v<From, To>) {
+    if (part.keeps_codes && part.codes->null_count() == 0)
+      return static_cast<void>(std::ranges::copy(from, to + part.begin));
+  }
+  const std::span<const std::int32_t> places = places_of(part);
   std::ranges::transform(from, to + part.begin, [=](From code) {
     const auto index = static_cast<std::uint32_t>(code);  // a negative one is beyond all entries
-    return index < entries ? static_cast<To>(places[index]) : beyond;
+    return index < places.size() ? static_cast<To>(places[index]) : beyond;
   });
 }
 
@@ -67,7 +77,15 @@ class JoinedCodes {
     PARQUET_ASSIGN_OR_THROW(auto unifier, arrow::DictionaryUnifier::Make(strings, pool));
     for (const ArrayPtr& part : parts) {
       CodedPart coded{std::static_pointer_cast<arrow::DictionaryArray>(part), nullptr, rows_};
-      PARQUET_THROW_NOT_OK(unifier->Unify(*coded.codes->dictionary(), &coded.places));
+      // Pages of one column chunk have one dictionary.
+      if (!parts_.empty() && parts_.back().codes->dictionary()->Equals(coded.codes->dictionary())) {
+        coded.places = parts_.back().places;
+        coded.keeps_codes = parts_.back().keeps_codes;
+      } else {
+        PARQUET_THROW_NOT_OK(unifier->Unify(*coded.codes->dictionary(), &coded.places));
+        std::int32_t next = 0;
+        coded.keeps_codes = std::ranges::all_of(places_of(coded), [&](std::int32_t place) { return place == next++; });
+      }
       rows_ = static_cast<std::int64_t>(checked_add(rows_, part->length(), "the number of rows"));
       nulls_ += part->null_count();
       parts_.push_back(std::move(coded));

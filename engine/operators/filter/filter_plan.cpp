@@ -1,5 +1,7 @@
 #include "engine/operators/filter/filter_plan.hpp"
 
+#include <algorithm>
+
 #include "engine/device/resident.hpp"
 #include "engine/plan/estimate.hpp"
 #include "planner/cost/cuda_common.hpp"
@@ -36,8 +38,10 @@ Cardinality lay_out_having(PhysicalPlan& plan, const Table& /*table*/, const Car
 }
 
 OperatorCost filter_cost(const Ir& condition, double rows, double kept, int threads) {
-  return {start_and(rows * evaluation_seconds(condition) + kept * unit_cost::kListRow, threads),
-          kept * sizeof(std::int64_t)};
+  const double ids = kept * sizeof(std::int64_t);
+  return {std::max(start_and(rows * evaluation_seconds(condition) + kept * unit_cost::kListRow, threads),
+                   memory_seconds(condition, rows, ids, threads)),
+          ids};
 }
 
 // Bits of the rows, sums of these, ids, and two waits of the host: whether a row failed, and how many pass.

@@ -67,10 +67,9 @@ planner::Cardinality lay_out_rank(PhysicalPlan& plan, const Table& table, const 
   const query::BoundQuery& query = plan.query;
   if (!query.ranking.empty()) {
     plan.operators.rank_keys = make_operator(OperatorKind::rank_keys, describe_ranking(query.ranking), rows);
-    const bool listed = is_listed(plan) || plan.preference;
+    const RowsOfKeys made = rows_of_keys(plan, table, rows.expected, is_listed(plan) || plan.preference);
     predict(*plan.operators.rank_keys,
-            keys_cost(ranking_expressions(plan), ranking_key_bytes(plan), rows.expected,
-                      listed ? static_cast<double>(table.num_rows()) : 0, plan.machine.threads));
+            keys_cost(ranking_expressions(plan), ranking_key_bytes(plan), made, plan.machine.threads));
   }
   const Window window = window_of(query);
   if (query.ranking.empty() && window.is_all()) return rows;

@@ -204,8 +204,8 @@ planner::Cardinality lay_out_skyline(PhysicalPlan& plan, const Table& table, con
     bytes += static_cast<double>(step.keys.size()) * static_cast<double>(width_of(preference, step));
   }
   predict(*plan.operators.skyline_keys,
-          keys_cost(preference_expressions(plan), bytes, rows.expected,
-                    is_listed(plan) ? static_cast<double>(table.num_rows()) : 0, plan.machine.threads));
+          keys_cost(preference_expressions(plan), bytes, rows_of_keys(plan, table, rows.expected, is_listed(plan)),
+                    plan.machine.threads));
   if (plan.query.skyband) return lay_out_skyband(plan, rows);
   for (std::size_t s = 0; s < preference.steps.size(); ++s) {
     const SkylineStep& step = preference.steps[s];
@@ -266,7 +266,9 @@ OperatorCost skyline_keys_cost(const PhysicalPlan& plan, const Table& table, dou
   const double bytes = keys.estimate.bytes / std::max(keys.estimate.rows.expected, 1.0);
   const auto expressions = preference_expressions(plan);
   const auto all = static_cast<double>(table.num_rows());
-  if (!plan.on_device) return keys_cost(expressions, bytes, rows, listed ? all : 0, plan.machine.threads);
+  if (!plan.on_device) {
+    return keys_cost(expressions, bytes, rows_of_keys(plan, table, rows, listed), plan.machine.threads);
+  }
   const double share = listed ? rows / std::max(all, 1.0) : 1;
   return device_keys_cost(expressions, residency_of(columns_of(expressions), table).row_bytes, bytes, rows, share);
 }

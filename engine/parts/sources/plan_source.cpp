@@ -123,11 +123,14 @@ bool needs_parts(const EngineState& engine, const QueryPlan& plan, const Source&
 
 /// Returns true if the query may have few groups or partitions in large units, as far as can be told before these are
 /// read: codes, strings, of which whole columns would have to unite the dictionaries, and integers of a narrow range.
-bool may_have_few_groups(const QueryPlan& plan, const Source& source) {
+bool may_have_few_groups(const EngineState& engine, const QueryPlan& plan, const Source& source) {
   constexpr std::int64_t kMinRowsOfUnit = 1 << 16;
+  constexpr std::size_t kUnitsOfThreads = 2;  // whole columns take twice as much work, which all threads share
   const BoundQuery& query = plan.query;
-  const bool plain = !query.condition && !query.at_least && !query.counts_dominated_rows() &&
-                     !query.measures_all_rows() && query.path.algorithms.empty() && plan.late.empty();
+  const std::size_t threads = static_cast<std::size_t>(engine.arena.max_concurrency());
+  const bool plain = kUnitsOfThreads * plan.units.size() >= threads && !query.condition && !query.at_least &&
+                     !query.counts_dominated_rows() && !query.measures_all_rows() && query.path.algorithms.empty() &&
+                     plan.late.empty();
   if (!plain || !may_use_parts(plan) || (!query.group && !has_few_rows(query))) return false;
   if (rows_of(source, plan.units) < kMinRowsOfUnit * std::ssize(plan.units)) return false;
   const std::vector<int>& columns = query.group ? query.group->columns : query.partition_columns;
@@ -146,8 +149,9 @@ bool has_ample_memory(const EngineState& engine, const QueryPlan& plan, const So
 
 /// Returns true if a query takes longer unit by unit than over all rows together, since units are small and hardly any
 /// can be skipped.
-bool units_take_longer(QueryPlan& plan, const Source& source, double passing) {
-  const UnitPrices prices = price_units(plan.query, source, plan.units, plan.columns, passing);
+bool units_take_longer(const EngineState& engine, QueryPlan& plan, const Source& source, double passing) {
+  const int threads = engine.arena.max_concurrency();
+  const UnitPrices prices = price_units(plan.query, source, plan.units, plan.columns, passing, threads);
   return prefers_first(plan.rules, plan.lists_candidates, Rule::by_units,
                        {"all rows together", prices.together.expected},
                        {"units one by one", prices.one_by_one.expected},
@@ -160,7 +164,7 @@ bool may_answer_units(const EngineState& engine, QueryPlan& plan, const Source& 
     plan.rules.left_out(Rule::by_units, *reason);
     return false;
   }
-  if (has_ample_memory(engine, plan, source) && units_take_longer(plan, source, passing)) {
+  if (has_ample_memory(engine, plan, source) && units_take_longer(engine, plan, source, passing)) {
     plan.rules.left_out(Rule::by_units, "a query of each unit takes longer than one of all rows");
     return false;
   }
@@ -178,7 +182,7 @@ double expected_units(const QueryPlan& plan, const Source& source) {
   const auto all = static_cast<double>(plan.units.size());
   if (plan.division != Division::units) return all;
   const double passing = rows_passing(plan.query, source, plan.units);
-  return std::clamp(price_units(plan.query, source, plan.units, plan.columns, passing).units, 1.0, all);
+  return std::clamp(price_units(plan.query, source, plan.units, plan.columns, passing, 1).units, 1.0, all);
 }
 
 bool leaves_out_rows(const QueryPlan& plan, const Source& source) {
@@ -197,7 +201,7 @@ QueryPlan plan_source(const EngineState& engine, const BoundQuery& query, const 
     plan.rules.applied(Rule::by_units, plan.reason);
   } else if (plan.otherwise == Division::memory) {
     divide_by_memory(plan, engine.memory->limit());
-  } else if (may_have_few_groups(plan, source)) {
+  } else if (may_have_few_groups(engine, plan, source)) {
     plan.division = Division::few_groups;
     plan.coded = coded_column(query, source);
     plan.reason = plan.coded ? "rows are grouped by codes of " + names_of(source, {*plan.coded}) + " as they are read"

@@ -153,6 +153,13 @@ double busy_threads(double pieces, int threads) {
   return std::clamp(pieces, 1.0, std::max(1.0, static_cast<double>(threads)));
 }
 
+/// Returns how many threads are busy all the time where each answers a unit at a time: some have none in the last of
+/// the rounds, and all wait for the largest one. `of_largest`: the rows of all units over those of the largest.
+double threads_of_units(double units, double of_largest, int threads) {
+  const double rounds = std::ceil(units / std::max(threads, 1));
+  return busy_threads(std::min(units / std::max(rounds, 1.0), of_largest), threads);
+}
+
 /// Returns the number of rows that are expected in the answer, of so many that pass the condition.
 double rows_of_answer(const BoundQuery& query, double passing) {
   double answer = passing;
@@ -167,13 +174,15 @@ double rows_of_answer(const BoundQuery& query, double passing) {
 
 }  // namespace
 
-// Arrow reads the chunks of row groups side by side.
+// Chunks are decoded side by side, and large ones of few row groups in pieces of their pages.
 double read_seconds(const Source& source, const std::vector<std::size_t>& units, std::span<const int> columns,
                     int threads) {
+  constexpr double kRowsOfPiece = 1 << 19;
   const ReadCost cost = cost_of(source, columns);
-  const double work =
-      static_cast<double>(units.size()) * cost.unit + static_cast<double>(rows_of(source, units)) * cost.value;
-  return work / busy_threads(static_cast<double>(units.size() * columns.size()), threads);
+  const auto rows = static_cast<double>(rows_of(source, units));
+  const auto chunks = static_cast<double>(units.size());
+  const double pieces = std::max(chunks, std::floor(rows / kRowsOfPiece)) * static_cast<double>(columns.size());
+  return (chunks * cost.unit + rows * cost.value) / busy_threads(pieces, threads);
 }
 
 double read_rows_seconds(const Source& source, double rows, double units, std::span<const int> columns, int threads) {
@@ -216,7 +225,7 @@ planner::Price price_late_columns(const BoundQuery& query, const Source& source,
 // Rows of a skyline meet those that are known to dominate many while their unit is in the caches, before they are
 // copied. A ranking gains by units that are skipped alone.
 UnitPrices price_units(const BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                       std::span<const int> columns, double passing) {
+                       std::span<const int> columns, double passing, int threads) {
   const auto rows = static_cast<double>(rows_of(source, units));
   const double read = read_seconds(source, units, columns, 1);
   const double needed = units_to_answer(query, source, units, rows, passing);
@@ -225,8 +234,16 @@ UnitPrices price_units(const BoundQuery& query, const Source& source, const std:
   const double best = std::min(rows, wanted * static_cast<double>(units.size()));
   const double queries = static_cast<double>(units.size()) * unit_cost::kUnitQuery + best * unit_cost::kUnitBest;
   const double each = queries + read;
-  const double together = read + (query.preference ? passing * unit_cost::kUnitSkylineRow : 0);
-  return {.one_by_one = {share * each, each}, .together = {together, together}, .units = needed};
+  std::int64_t largest = 1;
+  for (const std::size_t unit : units) largest = std::max(largest, source.units()[unit].rows);
+  const double of_largest = std::max(rows, 1.0) / static_cast<double>(largest);
+  const double rest =
+      query.preference ? passing * static_cast<double>(columns.size()) * unit_cost::kUnitSkylineKey / threads : 0;
+  const double together = read_seconds(source, units, columns, threads) + rest;
+  return {.one_by_one = {share * each / threads_of_units(needed, share * of_largest, threads),
+                         each / threads_of_units(static_cast<double>(units.size()), of_largest, threads)},
+          .together = {together, together},
+          .units = needed};
 }
 
 }  // namespace skyrank::exec

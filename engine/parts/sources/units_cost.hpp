@@ -43,8 +43,9 @@ struct UnitPrices {
   double units = 0;  ///< expected number of units that are answered one by one
 };
 
-/// Prices a query over these units, of whose rows so many are expected to pass the condition, in seconds of one thread.
+/// Prices a query over these units, of whose rows so many are expected to pass the condition, in seconds of so many
+/// threads: each answers other units, but reads all of them together where they are not answered one by one.
 UnitPrices price_units(const query::BoundQuery& query, const Source& source, const std::vector<std::size_t>& units,
-                       std::span<const int> columns, double passing);
+                       std::span<const int> columns, double passing, int threads);
 
 }  // namespace skyrank::exec

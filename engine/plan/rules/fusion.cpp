@@ -21,23 +21,26 @@ double score_seconds(const PhysicalPlan& plan, double rows, const FusedUse& use)
   if (score.column >= 0) return 0;
   const Ir ir = lower(*score.root);
   const double computed = (use.weighted_sum.used ? kShareOfSum : 1) * rows * evaluation_seconds(ir);
-  return std::max(computed, memory_seconds(ir, rows));
+  const int threads = std::max(plan.machine.threads, 1);
+  return std::max(computed / threads, memory_seconds(ir, rows, 0, threads));
 }
 
 /// Returns the seconds that a fused ranking takes for its expressions, of which its model knows nothing. Before the
 /// filter or after it, the rows up to the bound are looked at one by one.
 double seconds_of_expressions(const PhysicalPlan& plan, const kernels::TopKShape& shape, const FusedUse& use) {
   const auto rows = static_cast<double>(shape.n);
+  const int threads = std::max(plan.machine.threads, 1);
   double seconds = score_seconds(plan, rows, use);
   if (plan.condition) {
     const planner::Statistics& ranking = plan.sample.ranking;
     const auto candidates = planner::cost::candidates_of(shape, ranking);
     const double row = evaluation_seconds(*plan.condition);
-    seconds += candidates.late ? candidates.tested * row
-                               : rows * (row + unit_cost::kBlockRow) +
-                                     std::min(candidates.tested, rows * ranking.selectivity) * unit_cost::kListRow;
+    const double listed = std::min(candidates.tested, rows * ranking.selectivity) * unit_cost::kListRow;
+    const double computed = candidates.late ? candidates.tested * row : rows * (row + unit_cost::kBlockRow) + listed;
+    const double memory = candidates.late ? 0 : memory_seconds(*plan.condition, rows, 0, threads);
+    seconds += std::max(computed / threads, memory);
   }
-  return seconds / std::max(plan.machine.threads, 1);
+  return seconds;
 }
 
 /// Returns the seconds of the ranking that takes in the filter and the making of keys.

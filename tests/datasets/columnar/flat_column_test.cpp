@@ -6,6 +6,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <arrow/util/thread_pool.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
@@ -15,6 +16,9 @@
 
 #include "datasets/arrow/arrow_table.hpp"
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/columnar/columnar.hpp"
+#include "datasets/columnar/decode/flat_column.hpp"
+#include "datasets/columnar/page_filter.hpp"
 #include "datasets/reader.hpp"
 #include "datasets/source.hpp"
 #include "tests/build.hpp"
@@ -235,6 +239,34 @@ std::size_t checked_zones(const Source& source, const Table& whole) {
   return count;
 }
 
+ColumnarFile columnar_file(const std::filesystem::path& file) {
+  return {arrow::io::ReadableFile::Open(file.string()).ValueOrDie(), std::filesystem::file_size(file), file.string()};
+}
+
+/// Reads the numbers of a leaf of the only row group by ranges of its pages. Returns the number of ranges.
+std::size_t read_ranges(const std::filesystem::path& file, int leaf, const arrow::Array& expected) {
+  const ColumnarFile columnar = columnar_file(file);
+  const auto metadata = parquet_info(columnar).metadata;
+  const std::vector<PageRange> ranges = divide_pages(columnar, metadata, 0, leaf, 64);
+  std::vector<std::int64_t> rows;
+  for (const PageRange& range : ranges) rows.push_back(range.rows);
+  FlatNumbers numbers(expected.type(), rows, arrow::default_memory_pool());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    numbers.read(i, *open_page_range(columnar, metadata, 0, ranges[i]), leaf);
+  }
+  EXPECT_TRUE(numbers.finish()->Equals(expected));
+  return ranges.size();
+}
+
+/// Reads all of a file that is its only row group, in pieces of about `rows` rows.
+std::shared_ptr<arrow::Table> read_pieces(const std::filesystem::path& file, std::int64_t rows) {
+  const ColumnarFile columnar = columnar_file(file);
+  const ParquetFileInfo info = parquet_info(columnar);
+  std::vector<int> fields(static_cast<std::size_t>(info.schema->num_fields()));
+  std::iota(fields.begin(), fields.end(), 0);
+  return parquet_row_groups(columnar, info.metadata, {{0}, fields, {}, true, rows}, true);
+}
+
 struct Encoding {
   std::string name;
   bool nulls = false;
@@ -284,6 +316,31 @@ TEST_P(FlatColumns, AreWhatWasWritten) {
     EXPECT_EQ(checked_codes(*source, whole) > 0, encoding.dictionaries);
     const Table few = source->read(std::vector<std::size_t>{1}, std::vector<int>{13}).table;
     EXPECT_EQ(few.column("few").data().layout == Layout::dictionary, encoding.dictionaries);
+  }
+}
+
+TEST_P(FlatColumns, MayBeReadInPieces) {
+  const Encoding& encoding = GetParam();
+  const TemporaryFolder folder;
+  constexpr std::int64_t kRows = 3'000;
+  parquet::WriterProperties::Builder properties;
+  properties.data_pagesize(encoding.page_bytes)->write_batch_size(64)->compression(encoding.compression);
+  properties.data_page_version(encoding.second_version ? parquet::ParquetDataPageVersion::V2
+                                                       : parquet::ParquetDataPageVersion::V1);
+  properties.dictionary_pagesize_limit(encoding.dictionary_bytes);
+  if (!encoding.dictionaries) properties.disable_dictionary();
+  const auto written = columns_of_all_types(kRows, encoding.nulls);
+  write_file(*written, folder / "t.parquet", kRows, properties);
+  for (const int leaf : {2, 7}) {
+    EXPECT_GE(read_ranges(folder / "t.parquet", leaf, *written->column(leaf)->chunk(0)),
+              encoding.page_bytes < 1000 ? 9U : 1U);
+  }
+  const auto whole = read_pieces(folder / "t.parquet", kRows);
+  require(arrow::SetCpuThreadPoolCapacity(64));  // so that a piece may have as few rows as are asked for
+  for (const std::int64_t rows : {1, 64, 700, 1'500}) {
+    const auto found = read_pieces(folder / "t.parquet", rows);
+    ASSERT_TRUE(found->ValidateFull().ok());
+    EXPECT_TRUE(found->Equals(*whole)) << rows;
   }
 }
 
@@ -390,6 +447,27 @@ TEST_P(DamagedColumns, AreNeverAFailureOfTheProgram) {
       static_cast<void>(read({folder / "t.parquet"}));
     } catch (const Error&) {
     }
+  }
+}
+
+TEST_P(DamagedColumns, AreToldAlikeInPieces) {
+  const TemporaryFolder folder;
+  parquet::WriterProperties::Builder properties;
+  properties.data_pagesize(100)->write_batch_size(16)->compression(GetParam());
+  write_file(*columns_of_all_types(120, true), folder / "t.parquet", 120, properties);
+  const std::string content = test::content_of(folder / "t.parquet");
+  const auto outcome = [&](std::int64_t rows) -> std::string {
+    try {
+      return read_pieces(folder / "t.parquet", rows)->ToString();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  for (std::size_t place = 4; place < content.size(); place += 41) {
+    std::string damaged = content;
+    damaged[place] = static_cast<char>(damaged[place] ^ 0x2D);
+    folder.write("t.parquet", damaged);
+    EXPECT_EQ(outcome(1), outcome(1'000)) << place;
   }
 }
 

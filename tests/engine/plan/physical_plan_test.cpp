@@ -345,11 +345,16 @@ TEST(KeysCost, IsHigherForRowsThatLieFarApart) {
   const auto plan = planned(skyline());
   const auto expressions = preference_expressions(plan);
   constexpr double kRows = 1e5;
-  const auto seconds = [&](double among) { return keys_cost(expressions, 12, kRows, among, 1).seconds; };
+  const auto seconds = [&](double among) { return keys_cost(expressions, 12, {kRows, among}, 1).seconds; };
   EXPECT_GT(seconds(kRows), 1.2 * seconds(0));
   EXPECT_LT(seconds(4 * kRows), 1.1 * seconds(kRows));  // all of it is in the cache
   EXPECT_GT(seconds(100 * kRows), 2 * seconds(kRows));
   EXPECT_LT(seconds(1e6 * kRows), 1.5 * seconds(100 * kRows));
+  constexpr double kMany = 1e7;
+  const double listed = keys_cost(expressions, 12, {kMany, kMany}, 1).seconds;
+  EXPECT_GT(keys_cost(expressions, 12, {kMany, kMany, /*is_permuted=*/true}, 1).seconds, 2 * listed);
+  const double apart = keys_cost(expressions, 12, {kMany}, 1).seconds;
+  EXPECT_GT(keys_cost(expressions, 12, {kMany}, 16).seconds, apart / 8) << "memory has not the speed of 16 threads";
 }
 
 TEST(TableSample, TellsAConditionThatGoesWithTheRanking) {

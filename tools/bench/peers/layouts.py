@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole queries over Parquet files of several writers and layouts: SkyRank beside the best of its peers, A B A B.
 
-The questions and tables are those of files.py. Each table is written by pyarrow, DuckDB and Polars in three layouts: row
+The questions and tables are those of files.py. Each table is written by pyarrow, DuckDB, Polars and fastparquet in three layouts: row
 groups of 100,000 rows ("small groups"), one row group ("one group"), and rows in the order of the table's time, or of its
 first column, so that pages have close bounds ("sorted").
 
@@ -11,8 +11,8 @@ system for all. All answers are compared. `--clock cpu` counts the time of the p
 --out keeps what is measured, and a second call goes on from there; --data keeps the files. The summary names the cells above
 --target, the worst first.
 
-Needs a Python with duckdb, numpy, polars, pyarrow and SkyRank's package. chdb and datafusion are left out where they
-are not there:
+Needs a Python with duckdb, numpy, polars, pyarrow and SkyRank's package. chdb, datafusion and fastparquet are left out where
+they are not there:
   PYTHONPATH=build/release/python build/peers/bin/python tools/bench/peers/layouts.py --rows 5000000 --out layouts.csv
 """
 
@@ -59,7 +59,13 @@ def write_by_polars(table, file, size):
     polars.from_arrow(table).write_parquet(file, row_group_size=size)
 
 
-WRITERS = {"pyarrow": write_by_pyarrow, "duckdb": write_by_duckdb, "polars": write_by_polars}
+def write_by_fastparquet(table, file, size):
+    import fastparquet
+
+    fastparquet.write(str(file), table.to_pandas(), row_group_offsets=size, write_index=False)
+
+
+WRITERS = {"pyarrow": write_by_pyarrow, "duckdb": write_by_duckdb, "polars": write_by_polars, "fastparquet": write_by_fastparquet}
 
 
 def is_there(name):

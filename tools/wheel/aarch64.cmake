@@ -7,3 +7,5 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+# pkg-config would name the libraries of this machine; without it CMake looks in the packages.
+set(ENV{PKG_CONFIG_LIBDIR} "${CMAKE_SYSROOT}/none")

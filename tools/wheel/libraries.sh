@@ -63,6 +63,8 @@ get_root() {
   [[ ! -e $root ]] || return 0
   say "downloading packages for $machine"
   tools/wheel/packages.sh "$machine" "$root.unfinished" "${PACKAGES[@]}" "${ROOT_PACKAGES[@]}"
+  # Some packages' CMake files name their libraries by absolute paths, which CMake does not look up in a sysroot.
+  find "$root.unfinished/usr" -name '*.cmake' -exec sed -i "s|\"/usr/|\"$root/usr/|g; s|\"/usr\"|\"$root/usr\"|g" {} +
   mv "$root.unfinished" "$root"
 }
 

@@ -253,7 +253,7 @@ std::optional<std::int64_t> rows_of_piece(const parquet::FileMetaData& metadata,
 std::shared_ptr<FlatFields> read_pieces(const ColumnarFile& file, const FileReaderPtr& reader,
                                         const ParquetSelection& selection, std::optional<std::int64_t> rows,
                                         bool threads) {
-  const auto flat = std::make_shared<FlatFields>(file, reader, selection);
+  auto flat = std::make_shared<FlatFields>(file, reader, selection);
   if (rows) run_each(flat->chunks() > 1, flat->chunks(), [=](std::size_t chunk) { flat->divide(chunk, *rows); });
   const std::size_t pieces = flat->make_pieces();
   try {

@@ -54,12 +54,12 @@ inline constexpr double kBeaten = 3e-9;            // a row that loses to the la
 // Polars with one thread. Values take 3e-9 where nothing has to be decompressed, and 12e-9 behind Zstandard.
 inline constexpr double kReadValue = 6e-9;
 inline constexpr double kReadText = 12e-9;
-inline constexpr double kReadChunk = 10e-6;        // a column of a row group
-inline constexpr double kReadPage = 50e-6;         // a page that is read for some of its rows
-inline constexpr double kReadAgain = 200e-6;       // a source that is read once more
-inline constexpr double kUnitQuery = 150e-6;       // a query of one unit, and its part of the answer
-inline constexpr double kUnitBest = 100e-9;        // a row that a ranking takes of a unit
-inline constexpr double kUnitSkylineKey = 1.5e-9;  // a key of a skyline saves so much where its unit is answered alone
+inline constexpr double kReadChunk = 10e-6;      // a column of a row group
+inline constexpr double kReadPage = 50e-6;       // a page that is read for some of its rows
+inline constexpr double kReadAgain = 200e-6;     // a source that is read once more
+inline constexpr double kUnitQuery = 150e-6;     // a query of one unit, and its part of the answer
+inline constexpr double kUnitBest = 100e-9;      // a row that a ranking takes of a unit
+inline constexpr double kUnitSkylineRow = 6e-9;  // a row of a skyline saves so much where its unit is answered alone
 
 // Numbers of dominators, by the programs that count: a step of a sorted row, and a comparison of one key of two rows.
 inline constexpr double kCountStep = 6e-9;
@@ -92,8 +92,8 @@ double count_operations(const Ir& ir);
 /// Returns the seconds of work that threads share, and of its start. More threads take part where there is enough to
 /// do.
 inline double start_and(double work, int threads) {
-  constexpr double kGrain = 20e-6;
-  const double used = std::clamp(work / kGrain, 1.0, static_cast<double>(std::max(threads, 1)));
+  constexpr double kWorthAThread = 20e-6;
+  const double used = std::clamp(work / kWorthAThread, 1.0, static_cast<double>(std::max(threads, 1)));
   return unit_cost::kStart + (used - 1) * unit_cost::kMoreThread + work / used;
 }
 

@@ -318,7 +318,7 @@ TEST_F(SourceMemory, SmallUnitsAreAnsweredTogether) {
     return to_string(engine(bytes).run(query, MadeUnits(units, rows_of_unit)).plan);
   };
   EXPECT_THAT(plan(100, 2'000, 0), HasSubstr("a query of each unit takes longer than one of all rows"));
-  EXPECT_THAT(plan(2, 100'000, 0), HasSubstr("rows left by 2 units"));
+  EXPECT_THAT(plan(4, 100'000, 0), HasSubstr("rows left by 4 units")) << "a unit for each thread";
   EXPECT_THAT(plan(100, 2'000, 200'000 * 16), HasSubstr("rows left by 100 units")) << "where memory is scarce";
 }
 

@@ -28,7 +28,7 @@ std::string aligned(const std::vector<Row>& rows) {
     for (std::size_t c = 1; c < row.size(); ++c) {
       if (widths[c] > 0) text += fmt::format("  {:>{}}", row[c], widths[c]);
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

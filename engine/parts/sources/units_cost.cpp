@@ -237,8 +237,7 @@ UnitPrices price_units(const BoundQuery& query, const Source& source, const std:
   std::int64_t largest = 1;
   for (const std::size_t unit : units) largest = std::max(largest, source.units()[unit].rows);
   const double of_largest = std::max(rows, 1.0) / static_cast<double>(largest);
-  const double rest =
-      query.preference ? passing * static_cast<double>(columns.size()) * unit_cost::kUnitSkylineKey / threads : 0;
+  const double rest = query.preference ? passing * unit_cost::kUnitSkylineRow / threads : 0;
   const double together = read_seconds(source, units, columns, threads) + rest;
   return {.one_by_one = {share * each / threads_of_units(needed, share * of_largest, threads),
                          each / threads_of_units(static_cast<double>(units.size()), of_largest, threads)},

@@ -53,7 +53,7 @@ Cost cuda_skyalign(const kernels::SkylineShape& shape, const Statistics& statist
   constexpr double kWalkedRow = 25e-9;
   constexpr double kUnmarked = 1.2;  // dominance tests without marks beside those with them
   constexpr double kPasses = 20;     // over the keys, or as much moved, before the first phase
-  constexpr double kQuartilePasses = 3;
+  constexpr double kQuartilePasses = 1;
   const double n = static_cast<double>(shape.n);
   const double d = static_cast<double>(shape.d);
   const double row_bytes = d * static_cast<double>(shape.width);

@@ -106,7 +106,7 @@ TEST(DominanceCounts, AsDefined) {
 
 TEST(DominanceCounts, ManyRowsOnAnyNumberOfThreads) {
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
-  const std::size_t n = tests::kSanitized ? 2100 : 3000;  // more than a block
+  const std::size_t n = skyrank::tests::kSanitized ? 2100 : 3000;  // more than a block
   for (const std::size_t d : {2u, 3u, 4u}) {
     SCOPED_TRACE("d " + std::to_string(d));
     for (const int threads : skyrank::tests::thread_counts({1, 2, 8})) {
@@ -160,7 +160,7 @@ void expect_some_counts(const std::vector<Values>& columns, std::size_t n, KeyWi
 TEST(DominanceCounts, OfManyRows) {
   const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
   unsigned seed = 1;
-  for (const std::size_t n : {999u, 1000u, 1001u, 1999u, 2001u, tests::kSanitized ? 4'011u : 20'011u}) {
+  for (const std::size_t n : {999u, 1000u, 1001u, 1999u, 2001u, skyrank::tests::kSanitized ? 4'011u : 20'011u}) {
     for (const std::size_t d : {1u, 3u, 4u, 5u, 9u}) {
       for (const std::uint64_t values : {0u, 2u, 9u, 3000u}) {
         for (const KeyWidth width : {KeyWidth::bytes4, KeyWidth::bytes8}) {

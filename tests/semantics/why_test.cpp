@@ -338,7 +338,7 @@ TEST_P(WhyRandom, EqualsBruteForce) {
   std::set<WhyStage> stages;
   int changes = 0;
   int impossible = 0;
-  constexpr int kCases = tests::kSlow ? 30 : 150;
+  constexpr int kCases = tests::kSlow ? 60 : 150;
   for (int i = 0; i < kCases; ++i) {
     const WhyCase one = random_why_case(static_cast<std::uint64_t>(GetParam() * 1000 + i));
     const Table table = one.table();

@@ -238,8 +238,7 @@ class FlatFields {
   std::vector<Piece> pieces_;
 };
 
-/// Returns how many rows a piece has at least, so that all threads have some; nothing where row groups suffice for
-/// that.
+/// Returns how many rows a piece has at least, so that all threads have some; nothing where one thread reads.
 std::optional<std::int64_t> rows_of_piece(const parquet::FileMetaData& metadata, const ParquetSelection& selection,
                                           bool threads) {
   constexpr std::int64_t kPiecesOfThread = 2;

@@ -291,16 +291,33 @@ INSTANTIATE_TEST_SUITE_P(
                       Encoding{"mixed_nulls", true, true, true, 100, arrow::Compression::UNCOMPRESSED, 400}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(FlatColumns, AreWhatWasWritten) {
-  const Encoding& encoding = GetParam();
-  const TemporaryFolder folder;
-  const auto written = columns_of_all_types(3'000, encoding.nulls);
+parquet::WriterProperties::Builder properties_of(const Encoding& encoding) {
   parquet::WriterProperties::Builder properties;
   properties.data_pagesize(encoding.page_bytes)->write_batch_size(64)->compression(encoding.compression);
   properties.data_page_version(encoding.second_version ? parquet::ParquetDataPageVersion::V2
                                                        : parquet::ParquetDataPageVersion::V1);
   properties.dictionary_pagesize_limit(encoding.dictionary_bytes);
   if (!encoding.dictionaries) properties.disable_dictionary();
+  return properties;
+}
+
+/// Lets Arrow have so many threads, until the end of a scope.
+class ArrowThreads {
+ public:
+  explicit ArrowThreads(int threads) { require(arrow::SetCpuThreadPoolCapacity(threads)); }
+  ~ArrowThreads() { require(arrow::SetCpuThreadPoolCapacity(before_)); }
+  ArrowThreads(const ArrowThreads&) = delete;
+  ArrowThreads& operator=(const ArrowThreads&) = delete;
+
+ private:
+  int before_ = arrow::GetCpuThreadPoolCapacity();
+};
+
+TEST_P(FlatColumns, AreWhatWasWritten) {
+  const Encoding& encoding = GetParam();
+  const TemporaryFolder folder;
+  const auto written = columns_of_all_types(3'000, encoding.nulls);
+  parquet::WriterProperties::Builder properties = properties_of(encoding);
   for (const bool store_schema : {false, true}) {
     // Bounds of pages are in an index of the file, or in the pages' headers.
     if (store_schema) properties.disable_write_page_index();
@@ -323,12 +340,7 @@ TEST_P(FlatColumns, MayBeReadInPieces) {
   const Encoding& encoding = GetParam();
   const TemporaryFolder folder;
   constexpr std::int64_t kRows = 3'000;
-  parquet::WriterProperties::Builder properties;
-  properties.data_pagesize(encoding.page_bytes)->write_batch_size(64)->compression(encoding.compression);
-  properties.data_page_version(encoding.second_version ? parquet::ParquetDataPageVersion::V2
-                                                       : parquet::ParquetDataPageVersion::V1);
-  properties.dictionary_pagesize_limit(encoding.dictionary_bytes);
-  if (!encoding.dictionaries) properties.disable_dictionary();
+  parquet::WriterProperties::Builder properties = properties_of(encoding);
   const auto written = columns_of_all_types(kRows, encoding.nulls);
   write_file(*written, folder / "t.parquet", kRows, properties);
   for (const int leaf : {2, 7}) {
@@ -336,7 +348,7 @@ TEST_P(FlatColumns, MayBeReadInPieces) {
               encoding.page_bytes < 1000 ? 9U : 1U);
   }
   const auto whole = read_pieces(folder / "t.parquet", kRows);
-  require(arrow::SetCpuThreadPoolCapacity(64));  // so that a piece may have as few rows as are asked for
+  const ArrowThreads many(64);  // so that a piece may have as few rows as are asked for
   for (const std::int64_t rows : {1, 64, 700, 1'500}) {
     const auto found = read_pieces(folder / "t.parquet", rows);
     ASSERT_TRUE(found->ValidateFull().ok());
@@ -456,6 +468,7 @@ TEST_P(DamagedColumns, AreToldAlikeInPieces) {
   properties.data_pagesize(100)->write_batch_size(16)->compression(GetParam());
   write_file(*columns_of_all_types(120, true), folder / "t.parquet", 120, properties);
   const std::string content = test::content_of(folder / "t.parquet");
+  const ArrowThreads many(64);
   const auto outcome = [&](std::int64_t rows) -> std::string {
     try {
       return read_pieces(folder / "t.parquet", rows)->ToString();

@@ -131,6 +131,16 @@ class Shell(unittest.TestCase):
         shell.type("\x04")
         self.assertEqual(shell.status(), 0)
 
+    def test_an_interrupt_takes_keys_that_the_shell_had_seen(self):
+        shell = Terminal("pets.csv", folder=self.folder)
+        shell.wait_for(PROMPT)
+        for _ in range(200):
+            shell.type("a")
+            shell.type("\x03")
+            shell.wait_for("\n" + PROMPT)
+        shell.type("\x04")
+        self.assertEqual(shell.status(), 0)
+
     def test_an_end_that_is_typed_ahead_ends_the_shell(self):
         shell = Terminal("pets.csv", folder=self.folder)
         shell.wait_for(PROMPT)

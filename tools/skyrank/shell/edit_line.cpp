@@ -5,7 +5,6 @@
 #ifdef SKYRANK_HAS_LIBEDIT
 #include <histedit.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <clocale>
@@ -16,6 +15,7 @@
 #include <filesystem>
 
 #include "engine/text.hpp"
+#include "tools/skyrank/shell/input.hpp"
 #endif
 
 namespace skyrank::tools {
@@ -54,7 +54,7 @@ std::string common_beginning(const std::vector<std::string>& words) {
 
 class EditLineEditor final : public LineEditor {
  public:
-  EditLineEditor(const Signals& signals, Complete complete) : signals_(signals), complete_(std::move(complete)) {
+  EditLineEditor(const Signals& signals, Complete complete) : input_(signals), complete_(std::move(complete)) {
     std::setlocale(LC_CTYPE, "");  // libedit reads and shows characters by it
     history_ = history_init();
     edit_ = el_init("skyrank", stdin, stdout, stderr);
@@ -131,10 +131,10 @@ class EditLineEditor final : public LineEditor {
     try {
       std::mbstate_t state{};
       for (;;) {
-        const InputEvent event = wait_for_input(signals_);
-        interrupted_ = event == InputEvent::interrupted;
         char byte = 0;
-        ended_ = event == InputEvent::ended || (event == InputEvent::input && ::read(STDIN_FILENO, &byte, 1) != 1);
+        const InputRead::Kind kind = input_.read({&byte, 1}).kind;
+        interrupted_ = kind == InputRead::Kind::interrupted;
+        ended_ = kind == InputRead::Kind::end;
         if (interrupted_ || ended_) return 0;
         const std::size_t length = std::mbrtowc(&character, &byte, 1, &state);
         if (length == static_cast<std::size_t>(-2)) continue;  // of several bytes
@@ -181,7 +181,7 @@ class EditLineEditor final : public LineEditor {
     std::fflush(stdout);
   }
 
-  const Signals& signals_;
+  const Input input_;
   Complete complete_;
   History* history_ = nullptr;
   EditLine* edit_ = nullptr;

@@ -6,12 +6,6 @@
 
 namespace skyrank::tools {
 
-/// The end of a wait for the standard input.
-enum class InputEvent { input, interrupted, ended };
-
-/// Waits until the standard input has something, or a signal comes.
-InputEvent wait_for_input(const Signals& signals);
-
 /// Makes an editor of libedit; null where the program is built without it, or the terminal cannot be used.
 std::unique_ptr<LineEditor> make_edit_line(const Signals& signals, Complete complete);
 

@@ -1,18 +1,15 @@
 #include "tools/skyrank/shell/line_editor.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <optional>
 #include <utility>
 
-#include <skyrank/error.hpp>
-
 #include "engine/text.hpp"
 #include "tools/skyrank/shell/edit_line.hpp"
+#include "tools/skyrank/shell/input.hpp"
 
 namespace skyrank::tools {
 namespace {
@@ -20,7 +17,7 @@ namespace {
 /// Reads lines as they come, of a pipe, a file or a terminal that edits them.
 class PlainReader final : public LineEditor {
  public:
-  explicit PlainReader(const Signals& signals) : signals_(signals), is_terminal_(isatty(STDIN_FILENO) != 0) {}
+  explicit PlainReader(const Signals& signals) : input_(signals), is_terminal_(isatty(STDIN_FILENO) != 0) {}
 
   LineRead read(const std::string& prompt) override {
     if (is_terminal_) {
@@ -30,10 +27,9 @@ class PlainReader final : public LineEditor {
     for (;;) {
       if (auto line = take_line()) return {LineRead::Kind::line, *std::move(line)};
       if (ended_) return {};
-      switch (wait_for_input(signals_)) {
-        case InputEvent::interrupted: buffer_.clear(); return {LineRead::Kind::interrupted};
-        case InputEvent::ended: return {};
-        case InputEvent::input: fill(); break;
+      if (fill() == InputRead::Kind::interrupted) {
+        buffer_.clear();
+        return {LineRead::Kind::interrupted};
       }
     }
   }
@@ -50,16 +46,16 @@ class PlainReader final : public LineEditor {
     return line;
   }
 
-  void fill() {
+  InputRead::Kind fill() {
     buffer_.erase(0, std::exchange(begin_, 0));
     char bytes[1 << 14];
-    const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof(bytes));
-    if (count < 0 && errno != EINTR && errno != EAGAIN) throw ResourceError("the standard input cannot be read");
-    ended_ = count == 0;
-    if (count > 0) buffer_.append(bytes, static_cast<std::size_t>(count));
+    const InputRead read = input_.read(bytes);
+    ended_ = read.kind == InputRead::Kind::end;
+    buffer_.append(bytes, read.count);
+    return read.kind;
   }
 
-  const Signals& signals_;
+  const Input input_;
   const bool is_terminal_;
   std::string buffer_;
   std::size_t begin_ = 0;  // of what is not taken
@@ -67,15 +63,6 @@ class PlainReader final : public LineEditor {
 };
 
 }  // namespace
-
-InputEvent wait_for_input(const Signals& signals) {
-  pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
-  while (::poll(waits, signals.descriptor() < 0 ? 1 : 2, -1) < 0) {
-    if (errno != EINTR) throw ResourceError("the standard input cannot be waited for");
-  }
-  if (waits[1].revents != 0) return signals.exit_status() != 0 ? InputEvent::ended : InputEvent::interrupted;
-  return InputEvent::input;
-}
 
 std::size_t begin_of_word(std::string_view text) {
   const auto is_part = [](char c) { return query::is_name_character(c) || static_cast<unsigned char>(c) >= 0x80; };

@@ -338,18 +338,18 @@ TEST(Robustness, ATimeLimitEndsOneQueryAndNotTheOthers) {
   const std::string batch = folder.write("slow.yaml", std::string(kSlow) +
                                                           "  - {name: quick, from: points, rank_by: {low: c0}, limit: "
                                                           "1, select: [c0 < 1]}\n");
-  const Outcome outcome = run_skyrank({"run", batch, "--timeout", "200ms", "--json"});
+  const Outcome outcome = run_skyrank({"run", batch, "--timeout", "500ms", "--json"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err,
               StartsWith("skyrank: " + batch +
-                         ":5:5: the query 'slow' took longer than its time limit of 200 ms, and was at: "));
+                         ":5:5: the query 'slow' took longer than its time limit of 500 ms, and was at: "));
   const Json document = Json::parse(outcome.out);
   EXPECT_EQ(document["queries"][0]["error"]["kind"], "timeout");
   EXPECT_EQ(document["queries"][1]["row_count"], 1);
-  const std::string limited = folder.write("limited.yaml", "timeout: 0.2\n" + read_file(batch));
+  const std::string limited = folder.write("limited.yaml", "timeout: 0.5\n" + read_file(batch));
   EXPECT_THAT(run_skyrank({"run", limited}).err,
               StartsWith("skyrank: " + limited +
-                         ":6:5: the query 'slow' took longer than its time limit of 200 ms, and was at: "));
+                         ":6:5: the query 'slow' took longer than its time limit of 500 ms, and was at: "));
 }
 
 TEST(Robustness, ProgressAndColoursAreForTerminalsOnly) {

@@ -142,6 +142,43 @@ bool spells_number(std::string_view text, char decimal) {
   return arrow::internal::ParseValue<arrow::DoubleType>(number.data(), number.size(), &value);
 }
 
+/// Returns true for a number whose digits are separated in groups of three, such as -1,234.5.
+bool is_grouped_number(std::string_view text, char decimal) {
+  const char separator = decimal == ',' ? '.' : ',';
+  const std::string_view whole = text.substr(0, text.find(decimal));
+  std::size_t at = whole.find(separator);
+  if (at == 0 || at > 4) return false;  // also where there is none
+  std::string plain(text.substr(0, at));
+  for (; at < whole.size(); at += 4) {
+    if (whole[at] != separator || whole.size() - at < 4) return false;
+    plain += whole.substr(at + 1, 3);
+  }
+  plain += text.substr(whole.size());
+  return plain.find(separator) == std::string::npos && spells_number(plain, decimal);
+}
+
+/// Says which column has such numbers, which are read as text.
+std::string grouped_note(const std::vector<Fields>& records, const CsvForm& form) {
+  for (std::size_t i = 0; i < common_fields(records); ++i) {
+    std::string_view grouped;
+    bool others = false;
+    for (std::size_t row = form.header ? 1 : 0; row < records.size(); ++row) {
+      const std::string_view text = trim_blanks(records[row][i]);
+      if (text.empty() || spells_number(text, form.decimal)) continue;
+      if (is_grouped_number(text, form.decimal)) {
+        grouped = text;
+      } else {
+        others = true;
+      }
+    }
+    if (others || grouped.empty()) continue;
+    const std::string name = form.header ? records[0][i] : "c" + std::to_string(i);
+    return "column '" + name + "' has separators of thousands, as in '" + std::string(grouped) +
+           "', so that it is text and ranks as such; export it without them";
+  }
+  return {};
+}
+
 /// Returns a comma where some columns hold numbers with one, and none holds numbers with a point.
 char decimal_of(const std::vector<Fields>& records) {
   bool has_commas = false;
@@ -245,6 +282,8 @@ CsvForm recognise_csv(std::string_view start, bool is_whole, char usual, const R
   form.decimal = may_have_commas ? decimal_of(records) : options.decimal.value_or('.');
   form.header = options.header ? *options.header : begins_with_names(records, form.decimal);
   form.note = note_of(form, usual, options);
+  const std::string grouped = grouped_note(records, form);
+  form.note += (form.note.empty() || grouped.empty() ? "" : "; ") + grouped;
   return form;
 }
 

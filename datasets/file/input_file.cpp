@@ -3,6 +3,7 @@
 #include <arrow/buffer.h>
 
 #include <algorithm>
+#include <array>
 #include <skyrank/error.hpp>
 #include <string_view>
 #include <utility>
@@ -26,10 +27,11 @@ Format sniff_format(const arrow::Buffer& bytes) {
   return first != std::string_view::npos && (start[first] == '{' || start[first] == '[') ? Format::jsonl : Format::csv;
 }
 
-/// Returns true for names that text may have, of whatever format.
-bool may_hold_text(const std::filesystem::path& file) {
+/// Returns true for names of text of whatever format, and of archives and workbooks, which their first bytes tell.
+bool is_told_by_bytes(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
-  return extension.empty() || extension == ".txt" || extension == ".dat" || extension == ".tab";
+  constexpr std::array<std::string_view, 8> kExtensions = {"", ".txt", ".dat", ".tab", ".zip", ".xlsx", ".xls", ".ods"};
+  return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
 bool holds_nul(const arrow::Buffer& bytes) { return std::string_view(bytes).find('\0') != std::string_view::npos; }
@@ -49,7 +51,7 @@ InputFile::InputFile(const std::filesystem::path& file, const ReadOptions& optio
   // The extension first: a picture should be refused by its name, not by its first bytes.
   std::optional<Format> format = options.format ? options.format : known_format(file);
   const bool has_own_name = kind == std::filesystem::file_type::regular && !name_.starts_with("/dev/");
-  const bool is_told_by_name = (has_own_name || error) && !may_hold_text(file);
+  const bool is_told_by_name = (has_own_name || error) && !is_told_by_bytes(file);
   if (!format && is_told_by_name) format = format_of(file);
   data_ = std::make_shared<DataFile>(file, *options.pipes, options.stop);
   coding_.compression = compression_of(file);
@@ -140,8 +142,10 @@ void InputFile::tell(const std::string& note, const ReadOptions& options) const 
 
 void InputFile::refuse_archive(std::string_view start) const {
   if (start.starts_with("PK\x03\x04")) {
+    const std::string archive = name_.starts_with("/dev/") ? "archive.zip" : name_;
     throw DataError(name_ + ": is a zip archive or a workbook of a spreadsheet; export the workbook as CSV, or give " +
-                    "the file in the archive through a pipe: unzip -p archive.zip | skyrank ... -");
+                    "the file in the archive through a pipe: unzip -p '" + archive +
+                    "' | skyrank sql \"SELECT * FROM '-' ...\"");
   }
   if (start.starts_with("\xD0\xCF\x11\xE0")) {
     throw DataError(name_ + ": is a workbook of a spreadsheet; export it as CSV");

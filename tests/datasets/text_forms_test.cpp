@@ -179,6 +179,19 @@ TEST_F(TextForms, TitlesAreRecognised) {
   EXPECT_THAT(schema_of(load(of("t.csv", "a\n\n1\n2\n3\n"))), ElementsAre("a:int64"));
 }
 
+TEST_F(TextForms, SeparatorsOfThousandsAreTold) {
+  const std::string told = "' has separators of thousands, as in '";
+  load(of("t.csv", "a,b\n\"1,200\",x\n900.5,y\n,z\n\"-1,234,567.5\",x\n"));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("t.csv: column 'a" + told + "-1,234,567.5', so that it is text")));
+  load(of("d.csv", "a;b\n1.200,5;1,5\n"));
+  EXPECT_THAT(notes_.back(), HasSubstr("if this is wrong; column 'a" + told + "1.200,5'"));
+  for (const char* value :
+       {"1,20", "1,2000", "12,34,567", "1,234x", "1,234,", ",123", "12345,678", "x1,234", "1,234.5,6"}) {
+    load(of("t.csv", "a,b\n\"" + std::string(value) + "\",x\n2,y\n"));
+    EXPECT_THAT(notes_, IsEmpty()) << value;
+  }
+}
+
 TEST_F(TextForms, CommentsAreSkipped) {
   const Table table = load(of("t.csv", "# of 2024\n# by x\na,b\n1,#2\n"));
   EXPECT_THAT(values_of(table, "b"), ElementsAre("#2"));
@@ -287,7 +300,10 @@ TEST_F(TextForms, MembersOfObjectsMayBeColumns) {
 }
 
 TEST_F(TextForms, ArchivesAndWorkbooksAreRefused) {
-  EXPECT_THAT(error(of("t.csv", "PK\x03\x04rest")), HasSubstr("unzip -p"));
+  for (const char* name : {"t.csv", "t.zip", "t.xlsx"}) {
+    EXPECT_THAT(error(of(name, "PK\x03\x04rest")),
+                HasSubstr("unzip -p '" + (folder_ / name).string() + "' | skyrank sql \"SELECT * FROM '-' ...\""));
+  }
   EXPECT_THAT(error(of("t.csv", "\xD0\xCF\x11\xE0rest")), HasSubstr("export it as CSV"));
 }
 

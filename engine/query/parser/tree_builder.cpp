@@ -39,6 +39,7 @@ struct ForeignFunction {
   std::string_view advice;
 };
 
+constexpr std::string_view kOtherAggregates = "aggregates are count, sum, min, max and avg; an SQL engine has others";
 constexpr ForeignFunction kForeignFunctions[] = {
     {"greatest", "write max(a, b)"},
     {"least", "write min(a, b)"},
@@ -56,6 +57,9 @@ constexpr ForeignFunction kForeignFunctions[] = {
     {"concat", "write a || b"},
     {"try_cast", "write cast(e as type), guarded by 'case when'"},
     {"extract", "write year(e), month(e), day(e), ..."},
+    {"median", kOtherAggregates},
+    {"stddev", kOtherAggregates},
+    {"variance", kOtherAggregates},
 };
 
 /// Returns what to write instead of a function of another system, or the nearest name of ours.

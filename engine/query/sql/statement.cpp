@@ -56,7 +56,9 @@ std::string SqlBuilder::advice(std::string_view found, const std::string& expect
                                 {"top", "write LIMIT n at the end"},
                                 {"ilike", "write lower(x) LIKE 'text%'"},
                                 {"using", "write OPTIONS (algorithm = ...)"},
-                                {"then", "write PRIOR TO"}};
+                                {"then", "write PRIOR TO"},
+                                {"explain", "skyrank sql --explain shows plans"},
+                                {"describe", "skyrank describe FILE lists columns"}};
   for (const Advice& known : kAdvice) {
     if (equal_ignoring_case(found, known.found)) return std::string(" (").append(known.advice) + ")";
   }

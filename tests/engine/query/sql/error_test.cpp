@@ -285,6 +285,11 @@ constexpr Mistake kMistakes[] = {
     {"SELECT * FROM t ORDER BY a OPTIONS (nan = bets)",
      "sql:1:43: 'nan' is one of worst, exclude, error, best, found 'bets'; did you mean 'best'?"},
     {"FROM t SELECT a", "sql:1:1: expected SELECT, found 'FROM'"},
+    {"EXPLAIN SELECT a FROM t", "sql:1:1: expected SELECT, found 'EXPLAIN' (skyrank sql --explain shows plans)"},
+    {"SELECT MEDIAN(a) FROM t",
+     "sql:1:8: there is no function 'MEDIAN'; aggregates are count, sum, min, max and avg; an SQL engine has others "
+     "(functions are abs, min, max, sqrt, log, exp, floor, ceil, round, bucket, log_bucket, coalesce, year, month, "
+     "day, hour, minute, second, weekday, length, lower, upper)"},
 };
 
 TEST(SqlErrors, OtherPartsOfSqlAreLeftToSqlEngines) {

@@ -10,6 +10,7 @@
 
 #include <skyrank/table.hpp>
 
+// Columns carry properties that types do not tell: the order of their categories, and their time zone.
 namespace skyrank::exec {
 
 /// Texts in an order of their own, such as S, M, L: the entries of a dictionary that is ordered. Each text is there

@@ -18,7 +18,6 @@
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/plan/devices.hpp"
 #include "engine/query/bound.hpp"
-#include "engine/query/written_names.hpp"
 #include "engine/why/why.hpp"
 
 // The path of a query is: bind, plan, run.
@@ -113,23 +112,18 @@ PlanNode Engine::explain(const Query& query, const Source& source, const RunOpti
 }
 
 WhyNot Engine::why(const Query& query, const Table& table, RowId row, const RunOptions& options) const {
-  if (const auto named = query::with_written_names(query, table)) return why(*named, table, row, options);
   return exec::with_context(*state_, query, options,
                             [&](const exec::QueryContext& context) { return exec::why(context, query, table, row); });
 }
 
 WhyNot Engine::why(const Query& query, const Source& source, RowId row, const RunOptions& options) const {
   if (const auto table = source.table()) return why(query, *table, row, options);
-  if (const auto named = query::with_written_names(query, source.schema())) return why(*named, source, row, options);
   return exec::with_context(*state_, query, options, [&](const exec::QueryContext& context) {
     return exec::why(context, query, exec::read_whole(query, exec::CheckedSource(source)), row);
   });
 }
 
 std::vector<std::string> Engine::columns_read(const Query& query, const std::vector<std::string>& table_columns) {
-  if (const auto named = query::with_written_names(query, table_columns)) return columns_read(*named, table_columns);
-  // A reader that leaves out columns would leave out the nearest name, which the error offers.
-  if (query::names_unknown_column(query, table_columns)) return table_columns;
   return query::columns_read(query, table_columns);
 }
 

@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <utility>
 
+// Tells the loops and readers of a query that it was cancelled or is late.
 namespace skyrank::exec {
 
 /// Lets the stop token of a query reach every loop over rows and every reader: while it lives, the loops that this

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+// Turns tables into those of Arrow and back, sharing memory where layouts agree.
 namespace skyrank::exec {
 class Categories;  // engine/column_traits.hpp
 }  // namespace skyrank::exec

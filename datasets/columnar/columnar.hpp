@@ -11,6 +11,7 @@
 #include "datasets/arrow/ipc_sizes.hpp"
 #include "datasets/input/columnar_file.hpp"
 
+// Reads Parquet and Arrow files as Arrow tables, and row groups of Parquet.
 namespace parquet {
 class FileMetaData;
 }

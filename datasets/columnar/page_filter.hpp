@@ -11,6 +11,7 @@
 #include "datasets/columnar/columnar_source.hpp"
 #include "datasets/columnar/footer/column_chunk.hpp"
 
+// Reads the bounds of the pages of Parquet column chunks, and some of these pages alone.
 namespace parquet {
 class FileMetaData;
 class Page;

@@ -10,6 +10,7 @@
 #include "datasets/write/writer.hpp"
 #include "engine/files/output_file.hpp"
 
+// Writes tables that come block by block, in each format.
 namespace skyrank::datasets {
 
 /// Writes a table to a file block by block. All blocks have the columns of the first one.

@@ -17,6 +17,7 @@
 #include "kernels/cuda/runtime/failure.hpp"
 #include "planner/choose.hpp"
 
+// Keeps the stop, the time limit and the phase of a query, and turns errors of the layers below into public ones.
 namespace skyrank::exec {
 
 /// Ends a query early, from its beginning to its end, and names the phase that it is in.

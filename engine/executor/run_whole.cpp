@@ -6,7 +6,6 @@
 #include "engine/plan/forced_path.hpp"
 #include "engine/plan/rules/make_plan.hpp"
 #include "engine/plan/tree.hpp"
-#include "engine/query/written_names.hpp"
 #include "engine/stop.hpp"
 #include "kernels/common/memory.hpp"
 
@@ -32,8 +31,7 @@ auto guarded_on_threads(const QueryContext& context, const F& f) {
 }  // namespace
 
 query::KeyedQuery bind_to(const Query& query, const Table& schema) {
-  const auto named = query::with_written_names(query, schema);
-  query::KeyedQuery bound = query::bind_with_keys(named ? *named : query, schema);
+  query::KeyedQuery bound = query::bind_with_keys(query, schema);
   check_forced(query);
   return bound;
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/indicators/indicators.hpp"
 
+// Brings the points of a caller, in any type and layout, into rows of float64 for the measures of fronts.
 namespace skyrank::exec {
 
 /// Says whether points may have infinite values.

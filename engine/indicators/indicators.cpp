@@ -23,6 +23,7 @@
 #include "kernels/cuda/runtime/failure.hpp"
 #include "kernels/cuda/runtime/scope.hpp"
 
+// Checks the points of indicators, and computes these on the CPU or on the GPU that has the points.
 namespace skyrank {
 namespace {
 

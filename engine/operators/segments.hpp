@@ -5,6 +5,7 @@
 
 #include "engine/runtime/query_memory.hpp"
 
+// Describes partitions as segments of a list of rows, which kernels answer apart from each other.
 namespace skyrank::exec {
 
 /// Positions of a row set split into segments that are answered apart. Segment s holds the positions

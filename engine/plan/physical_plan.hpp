@@ -18,6 +18,7 @@
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/choose.hpp"
 
+// Describes the plan of a query over one table: its operators in order, their paths, and the strategy that runs them.
 namespace skyrank::exec {
 
 /// The strategies to execute a plan. A strategy that relies on a guess has a fallback in the plan.

@@ -12,6 +12,7 @@
 
 #include "engine/query/ast.hpp"
 #include "engine/query/locations.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank::exec {
 class Categories;  // engine/column_traits.hpp
@@ -163,9 +164,18 @@ struct Schema {
 
 Schema schema_of(const Table& table);
 
+/// The keys over a table, and where their columns are.
+struct TableKeys {
+  std::vector<GroupKey> keys;   // with texts as the columns that they name (written_names.hpp)
+  std::size_t own_columns = 0;  // of the schema; those behind them are of keys, under their names
+};
+
 /// Resolves names and checks types. BindError with the place of the expression and the nearest name; QueryError from
-/// `query.validate()`.
+/// `query.validate()`. Keys that are expressions are columns of the schema under their names.
 BoundQuery bind(const Query& query, const Schema& schema);
+
+/// The same of a query that is valid and whose keys are known.
+BoundQuery bind(const Query& query, const TableKeys& keys, const Schema& schema);
 
 /// Binds one expression.
 BoundExpression bind_expression(const Expression& expression, const Schema& schema);
@@ -192,13 +202,11 @@ std::vector<int> columns_read(const BoundQuery& query);
 /// Returns the query over a table that has the columns that it reads alone, in their order.
 BoundQuery over_columns_read(const BoundQuery& query);
 
-/// The same by name and before binding, in the table's order; names that are no columns are ignored.
+/// The same by name and before binding, in the table's order: all columns where the query names one that is none of
+/// them, since the error offers the nearest name.
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns);
 
-/// Returns true if a query reads a column of its input that is none of `table_columns`.
-bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns);
-
-/// BindError, at the place of the name, where a query names one of `columns`.
-void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns);
+/// BindError, at the place of the name, where a query names one of `columns`, which are among those of `is_column`.
+void refuse_unsupported(const Query& query, const NameTest& is_column, const std::vector<UnsupportedColumn>& columns);
 
 }  // namespace skyrank::query

@@ -38,6 +38,9 @@ const Expression& ranked_expression(const Preference& preference);
 /// The name an expression's output column has by default: the column's, else the canonical text.
 std::string output_name(const Expression& expression);
 
+/// Checks the names of aggregates, of keys over the table, and of the partitions of groups.
+void check_keys(const Query& query, const std::vector<GroupKey>& keys_of_table);
+
 /// Letters, digits, '-', '_' and '.', not starting with '.'; QueryError otherwise.
 void check_query_name(std::string_view name);
 

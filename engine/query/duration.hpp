@@ -7,6 +7,7 @@
 
 #include <skyrank/types.hpp>
 
+// Reads and writes times as texts, such as "250 ms" and "7d".
 namespace skyrank {
 
 /// The words that messages use for what parse_duration takes.

@@ -6,6 +6,7 @@
 
 #include <skyrank/query.hpp>
 
+// Gives the places of queries and their parts in the text that they were read from, for error messages.
 namespace skyrank {
 
 /// Reaches the places of a query and of its parts in the text that it was read from, which the public headers hide.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/query/check.hpp"
+#include "engine/query/written_names.hpp"
 
 // The setters of Query, and what makes a query valid without a table: parts that contradict each other, numbers out of
 // range, names that come twice.
@@ -70,30 +71,13 @@ class Names {
   std::set<std::string> seen_;
 };
 
-void check_keys(const std::vector<GroupKey>& keys, Names& names) {
-  for (const GroupKey& key : keys) names.add(key.name);
-}
-
 bool names_key(const std::vector<GroupKey>& keys, const std::string& name) {
   return std::any_of(keys.begin(), keys.end(), [&](const GroupKey& key) { return key.name == name; });
 }
 
 void check_names(const Query& query) {
   if (!query.name().empty()) query::check_query_name(query.name());
-  Names grouped("group_by");
-  check_keys(query.group_by(), grouped);
-  Names aggregated("aggregate");
-  for (const Aggregate& aggregate : query.aggregate()) {
-    require(!names_key(query.group_by(), aggregate.name),
-            "the aggregate '" + aggregate.name +
-                "' has the name of a column of 'group_by', which the answer has too; " +
-                "name it otherwise, such as 'total_" + aggregate.name + "'");
-    aggregated.add(aggregate.name);
-    require(aggregate.argument || aggregate.function == Aggregate::Function::count,
-            "the aggregate '" + aggregate.name + "' needs an argument");
-  }
-  Names partitioned("partition_by");
-  check_keys(query.partition_by(), partitioned);
+  query::check_keys(query, query::keys_of_table(query));
   Names selected("select");
   for (const SelectItem& item : query.select()) selected.add(item.name);
 }
@@ -270,4 +254,23 @@ Aggregate avg(std::string name, Expression argument) {
 }
 
 }  // namespace v0
+
+void query::check_keys(const Query& query, const std::vector<GroupKey>& keys_of_table) {
+  Names grouped(query.group_by().empty() ? "partition_by" : "group_by");
+  for (const GroupKey& key : keys_of_table) grouped.add(key.name);
+  Names aggregated("aggregate");
+  for (const Aggregate& aggregate : query.aggregate()) {
+    require(query.group_by().empty() || !names_key(keys_of_table, aggregate.name),
+            "the aggregate '" + aggregate.name +
+                "' has the name of a column of 'group_by', which the answer has too; " +
+                "name it otherwise, such as 'total_" + aggregate.name + "'");
+    aggregated.add(aggregate.name);
+    require(aggregate.argument || aggregate.function == Aggregate::Function::count,
+            "the aggregate '" + aggregate.name + "' needs an argument");
+  }
+  if (query.group_by().empty()) return;
+  Names partitioned("partition_by");
+  for (const GroupKey& key : query.partition_by()) partitioned.add(key.name);
+}
+
 }  // namespace skyrank

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +11,8 @@
 #include "engine/query/ast.hpp"
 
 // A text that stands where a column or an expression may stand is the column of exactly this name if there is one.
-// Names are known only when a query meets its table, so that expressions keep their texts until then.
+// Names are known only when a query meets its table, so that expressions keep their texts until then. The query itself
+// stays as it is: whatever reads its expressions asks for them as they are named.
 namespace skyrank::query {
 
 /// Parses an expression that keeps its text.
@@ -26,18 +26,25 @@ NodePtr parse_name_or_expression(std::string_view text, const PlaceFunction& pla
 /// The same for a text of its own, with places in it.
 Expression name_or_expression(std::string_view text);
 
-/// Returns the query with expressions whose texts are names of columns as these columns; nothing where there is none.
-/// Clauses behind `group_by` see the columns of the groups.
-std::optional<Query> with_written_names(const Query& query, const std::vector<std::string>& columns);
+/// Returns true for the names of columns.
+using NameTest = std::function<bool(const std::string&)>;
 
-/// The same for the columns of a table, those that SkyRank cannot read too.
-std::optional<Query> with_written_names(const Query& query, const Table& table);
+/// Returns a test for the columns of a table, which outlives it, those that SkyRank cannot read too.
+NameTest names_of(const Table& table);
 
-/// Names the keys over the table alone, those that are given no name. An expression among them has a column of its text
-/// in partial answers, so that these cannot tell which of the two a key was.
-Query with_written_keys(const Query& query, const Table& table);
+/// The same for columns with `names`, and others that cannot be read.
+NameTest names_of(const std::vector<std::string>& names, const std::vector<UnsupportedColumn>& unsupported = {});
 
-/// Names all clauses but the keys over the table.
-Query with_written_clauses(const Query& query, const Table& table);
+/// Returns an expression in which texts that are names of columns are these columns.
+Expression named(const Expression& expression, const NameTest& is_column);
+
+/// The same of a key. Without a name of its own it has that of its column.
+GroupKey named(const GroupKey& key, const NameTest& is_column);
+
+/// Returns the keys over the table: those of the groups, or else of the partitions.
+const std::vector<GroupKey>& keys_of_table(const Query& query);
+
+/// The same with texts as the columns that they name.
+std::vector<GroupKey> named_keys(const Query& query, const NameTest& is_column);
 
 }  // namespace skyrank::query

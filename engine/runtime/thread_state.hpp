@@ -9,10 +9,15 @@
 
 namespace skyrank::exec {
 
-/// The part of a query's context that its threads know: readers, allocators and kernels ask for it below functions that
-/// are public or not ours, and take no context. QueryContext::on_threads and the stages set it, each by a scope that
-/// restores what was there. Tasks and threads that do a part of the work take it over; what columns of the query take
-/// of its memory (QueryMemory) is counted by the query's own thread alone.
+/// The part of a query's context that its threads know. QueryContext::on_threads and the stages set it, each by a scope
+/// that restores what was there. Tasks and threads that do a part of the work take it over. Each is a thread's since
+/// who needs it is called through functions that have no context to pass:
+/// - the stop: by `Source::read`, which applications implement and call, and by Arrow's threads, which read for it;
+/// - the account: by constructors of allocators, in containers that are made by value and moved in all kernels;
+/// - the GPU: by constructors and copies of arrays in its memory, and by the CUDA runtime, which has one a thread too;
+/// - the tally: by copies, below kernels that are also called without a query (select_k, pins, benchmarks).
+/// What columns of the query take of its memory (QueryMemory) is counted by the query's own thread alone: columns are
+/// made by value in all operators, and outlive the query.
 struct ThreadState {
   std::stop_token stop;
   kernels::MemoryAccount* account;

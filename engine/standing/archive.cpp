@@ -21,6 +21,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cpu/fronts/front_tree.hpp"
 
+// Implements archives (skyrank/archive.hpp): the points of a front in a tree, and boxes of objectives that have steps.
 namespace skyrank {
 namespace {
 

@@ -70,16 +70,15 @@ std::size_t bytes_of(const ColumnData& column) {
 
 }  // namespace
 
-RowFormat::RowFormat(const Query& query, const Table& schema, const StandingWindow& window)
-    : named_(query::with_written_names(query, schema).value_or(query)) {
+RowFormat::RowFormat(const Query& query, const Table& schema, const StandingWindow& window) : query_(query) {
   if (any_device_only(schema, all_columns(schema))) {
     throw BindError("a standing query does not support columns that are on a GPU alone", query::location_of(query));
   }
   schema_ = without_rows(schema);
   time_column_ = time_column(window, schema_, query::location_of(query));
-  named_.validate();
-  query::refuse_unsupported(named_, schema.unsupported());
-  keyed_ = bind_to(named_, schema_);
+  query.validate();
+  query::refuse_unsupported(query, query::names_of(schema), schema.unsupported());
+  keyed_ = bind_to(query, schema_);
   read_ = query::columns_read(keyed_.query);
   bound_ = query::over_columns_read(keyed_.query);
   if (bound_.ties == Ties::any) bound_.ties = Ties::first;
@@ -87,7 +86,7 @@ RowFormat::RowFormat(const Query& query, const Table& schema, const StandingWind
 }
 
 Table RowFormat::checked(const Table& rows) const {
-  const Location location = query::location_of(named_);
+  const Location location = query::location_of(query_);
   std::vector<Column> columns;
   for (const Column& expected : schema_.columns()) {
     const Column& column = rows.column(expected.name());

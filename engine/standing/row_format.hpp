@@ -24,8 +24,8 @@ class RowFormat {
   /// Throws as the constructor of StandingQuery.
   RowFormat(const Query& query, const Table& schema, const StandingWindow& window);
 
-  /// Returns the query whose names and limits hold for all calls.
-  const Query& query() const { return named_; }
+  /// Returns the query, whose limits hold for all calls.
+  const Query& query() const { return query_; }
   /// Returns a table without rows that has the columns of the schema.
   const Table& schema() const { return schema_; }
   /// Returns the query over the columns that are kept. `ties: any` has become `first`.
@@ -44,7 +44,7 @@ class RowFormat {
   std::vector<Int128> times(const Table& rows) const;
 
  private:
-  Query named_;
+  Query query_;
   Table schema_;  // no rows
   std::optional<int> time_column_;
   std::vector<int> read_;    // of the columns of the schema and those of keys

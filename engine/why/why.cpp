@@ -9,10 +9,11 @@
 
 #include "engine/executor/limits.hpp"
 #include "engine/executor/memory_limit.hpp"
-#include "engine/executor/run_whole.hpp"
 #include "engine/operators/gather/gather.hpp"
 #include "engine/query/ast.hpp"
+#include "engine/query/bind/keys.hpp"
 #include "engine/query/locations.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank::exec {
 namespace {
@@ -21,14 +22,13 @@ using query::BoundExpression;
 using query::BoundPreference;
 using query::BoundQuery;
 
-void refuse_unsupported_parts(const Query& query) {
+void refuse_unsupported_parts(const Query& query, const Table& table) {
   const auto refuse = [&](const std::string& part) {
     throw BindError("'why' does not support " + part + " yet", query::location_of(query));
   };
   if (query.has_groups()) refuse(query.group_by().empty() ? "'aggregate'" : "'group_by'");
-  if (std::ranges::any_of(query.partition_by(), [](const GroupKey& key) { return !key.is_column(); })) {
-    refuse("'partition_by' of expressions");
-  }
+  const std::vector<GroupKey> keys = query::named_keys(query, query::names_of(table));
+  if (!std::ranges::all_of(keys, &GroupKey::is_column)) refuse("'partition_by' of expressions");
   if (query.skyband().value_or(1) > 1) refuse("'skyband'");
   if (query.nan() == Missing::best) refuse("'nan: best'");
   if (query.ties() == Ties::any) refuse("'ties: any', which leaves the answer open");
@@ -47,7 +47,8 @@ std::vector<BoundExpression> conditions_of(const Query& query, const Table& tabl
   std::vector<BoundExpression> bound;
   if (!query.where()) return bound;
   std::vector<std::shared_ptr<const query::Node>> conjuncts;
-  add_conjuncts(std::make_shared<const query::Node>(query::root_of(*query.where())), conjuncts);
+  const Expression where = query::named(*query.where(), query::names_of(table));
+  add_conjuncts(std::make_shared<const query::Node>(query::root_of(where)), conjuncts);
   const query::Schema schema = query::schema_of(table);
   for (const auto& conjunct : conjuncts) {
     bound.push_back(query::bind_expression(query::make_expression(conjunct, query.where()->location()), schema));
@@ -55,15 +56,19 @@ std::vector<BoundExpression> conditions_of(const Query& query, const Table& tabl
   return bound;
 }
 
-/// Binds a query without what it shows, of which nothing has to be there.
-BoundQuery row_query(Query query, const Table& table) {
-  query.select({SelectItem{"row", Expression("row()")}}).using_path({});
-  BoundQuery bound = bind_to(query, table).query;
-  if (!bound.measures.empty()) {
-    throw BindError("'why' does not support rankings by " + bound.measures.front().text + " yet",
+/// Binds a query, and leaves out what it shows and the path that it forces.
+BoundQuery row_query(const Query& query, const Table& table) {
+  refuse_unsupported_parts(query, table);
+  BoundQuery bound = query::bind_with_keys(query, table).query;
+  for (const query::BoundRankTerm& term : bound.ranking) {
+    if (!term.measure) continue;
+    throw BindError("'why' does not support rankings by " + bound.measures[*term.measure].text + " yet",
                     query::location_of(query));
   }
-  bound.path.device = DeviceChoice::cpu;
+  bound.measures.clear();
+  bound.outputs = {{"row", query::BoundOutput::Kind::row, {}}};
+  bound.path = {.algorithms = {}, .device = DeviceChoice::cpu, .parameters = {}};
+  bound.path_locations.clear();
   return bound;
 }
 
@@ -81,7 +86,6 @@ std::vector<const BoundPreference*> terms_of(const BoundPreference& preference) 
 }
 
 Table read_whole(const Query& query, const Source& source) {
-  refuse_unsupported_parts(query);
   const std::vector<int> read = query::columns_read(row_query(query, source.schema()));
   std::vector<std::size_t> units(source.units().size());
   std::iota(units.begin(), units.end(), std::size_t{0});
@@ -93,7 +97,6 @@ std::vector<RowId> answer_rows(const QueryContext& context, const BoundQuery& qu
 }
 
 WhyNot why(const QueryContext& context, const Query& query, const Table& table, RowId row) {
-  refuse_unsupported_parts(query);
   const BoundQuery bound = row_query(query, table);
   if (row < 0 || row >= table.num_rows()) {
     throw BindError("there is no row " + std::to_string(row) + "; the table has the rows 0 to " +

@@ -6,6 +6,7 @@
 #include "kernels/common/problem.hpp"
 #include "planner/facts/statistics.hpp"
 
+// Estimates the rows that a sampled bound leaves to a top-k.
 namespace skyrank::planner::cost {
 
 /// The facts that sampled-threshold knows before its pass over the rows.

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+// Cost models are sums of these terms, which the profile of a machine weighs.
 namespace skyrank::planner::cost {
 
 /// Values of an algorithm's parameters by name.

@@ -17,11 +17,11 @@ double SkylineGrowth::rows(double n) const {
   thread_local Answer last;
   if (n <= 0) return 0;
   if (last.n == n && last.growth == *this) return last.rows;
-  constexpr auto kMostDims = static_cast<double>(kernels::kMaxDims);
+  constexpr auto kMaxFitted = static_cast<double>(kernels::kMaxDims);
   const double grown = std::log(std::max(1.0, n / std::max(sample, 1.0)));
-  const double rows = skyline_of_dims(n, std::clamp(dims + drift * grown, 1.0, kMostDims));
+  const double rows = skyline_of_dims(n, std::clamp(dims + drift * grown, 1.0, kMaxFitted));
   // More rows hardly ever have a smaller skyline.
-  const double least = n > sample && drift < 0 ? skyline_of_dims(sample, std::clamp(dims, 1.0, kMostDims)) : 0;
+  const double least = n > sample && drift < 0 ? skyline_of_dims(sample, std::clamp(dims, 1.0, kMaxFitted)) : 0;
   last = {n, *this, std::max(rows, least)};
   return last.rows;
 }

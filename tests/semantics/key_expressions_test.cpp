@@ -150,6 +150,19 @@ TEST(KeyExpressions, AreColumnsWhoseNamesAreTheirTexts) {
   expect_answer(Query::from("t").partition_by({{"k", "x + d"}}).rank_by({low("x")}).limit(1).select({"k"}), table,
                 "0 2 \nk int64: 7 8");
   expect_answer(Query::from("t").prefer(low("x + d")).select({"x + d"}), table, "0 1 \nx + d int64: 7 7");
+  expect_answer(Query::from("t").prefer(high("x + d")).select({"d"}), table, "2 3 \nd int64: 1 2");
+}
+
+TEST(KeyExpressions, MeetColumnsThatTheirTextsName) {
+  const Table table({ints("x", {1, 5, 2}), ints("d", {2, 1, 1}), ints("x+d", {7, 7, 8})});
+  const Query query = Query::from("t").rank_by({low("x")}).limit(1);
+  expect_answer(Query(query).select({"x+d"}), table, "0 \nx+d int64: 7");
+  expect_answer(Query(query).select({{"sum", "x + d"}, {"column", "x+d"}}), table, "0 \nsum int64: 3\ncolumn int64: 7");
+  expect_answer(Query(query).select({"x+d", "`x+d`"}), table, "error: 'select' names 'x+d' twice");
+  expect_answer(Query::from("t").group_by({"x+d", "`x+d`"}), table, "error: 'group_by' names 'x+d' twice");
+  expect_answer(Query::from("t").group_by({"x+d"}).aggregate({count("x+d")}), table,
+                "error: the aggregate 'x+d' has the name of a column of 'group_by', which the answer has too; name it "
+                "otherwise, such as 'total_x+d'");
 }
 
 TEST(KeyExpressions, OfMissingValuesAreKeysLikeThoseOfColumns) {

@@ -409,5 +409,10 @@ TEST(Boxes, OfANameThatIsNoExpression) {
   expect_order(step(low("a-b"), std::int64_t{5}), table, {2, 1, 1});
 }
 
+TEST(Weights, OfANameThatIsAnExpressionToo) {
+  const Table table({ints("a-b", {9, 4, 1}), ints("c", {4, 6, 5}), ints("a", {0, 0, 0}), ints("b", {0, 0, 0})});
+  expect_rows(skyline_of(weighted({low("a-b"), low("c")}, {"a-b >= c"})), table, {2});
+}
+
 }  // namespace
 }  // namespace skyrank

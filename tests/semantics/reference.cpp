@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -16,6 +15,8 @@ namespace skyrank::reference {
 namespace {
 
 __extension__ using Wide = __int128;  // holds twice the difference of any two 64-bit integers
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 enum class Outcome { equal, better, worse, incomparable };
 
@@ -95,7 +96,7 @@ Distance distance(const Value& value, const Value& target) {
     return {0, x == to ? 0.0 : std::abs(x - to)};  // also of infinities
   }
   const std::optional<Wide> whole = as_exact(target);
-  if (!whole && std::isinf(std::get<double>(target))) return {0, std::numeric_limits<double>::infinity()};
+  if (!whole && std::isinf(std::get<double>(target))) return {0, kInfinity};
   const Wide twice_target = whole ? 2 * *whole : scaled(static_cast<Wide>(2 * std::get<double>(target)), 0);
   const Wide difference = 2 * *integer - twice_target;
   return {difference < 0 ? -difference : difference, 0};
@@ -354,6 +355,27 @@ std::optional<double> float_of(const Value& value) {
   return static_cast<double>(*as_integer(value));
 }
 
+/// A row as a point whose coordinates are better the less they are.
+using Point = std::vector<double>;
+
+/// The volume of what points dominate up to another, cell by cell of the grid through all of them.
+double volume(const std::vector<Point>& points, const Point& reference, std::size_t dim = 0) {
+  if (dim == reference.size()) return points.empty() ? 0 : 1;
+  std::vector<double> cuts;
+  for (const Point& point : points) {
+    if (point[dim] < reference[dim]) cuts.push_back(point[dim]);
+  }
+  std::ranges::sort(cuts);
+  cuts.push_back(reference[dim]);
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    std::vector<Point> there;
+    std::ranges::copy_if(points, std::back_inserter(there), [&](const Point& point) { return point[dim] <= cuts[i]; });
+    if (cuts[i] < cuts[i + 1]) sum += (cuts[i + 1] - cuts[i]) * volume(there, reference, dim + 1);
+  }
+  return sum;
+}
+
 /// A term of a flat preference.
 struct ValueTerm {
   Expression expression;
@@ -393,7 +415,7 @@ class LevelMeasures {
       std::ranges::sort(order);
       if (order.front().first == order.back().first) continue;
       const auto place = std::ranges::find(order, row, [](const auto& one) { return one.second; });
-      if (place == order.begin() || place + 1 == order.end()) return std::numeric_limits<double>::infinity();
+      if (place == order.begin() || place + 1 == order.end()) return kInfinity;
       const double before = (place - 1)->first / 2;
       const double after = (place + 1)->first / 2;
       if (after > before) sum += (after - before) / span(t);
@@ -403,7 +425,7 @@ class LevelMeasures {
 
   Value compromise(RowId row, const std::vector<double>& weights) const {
     if (!rows_.contains(row)) return Null{};
-    double worst = -std::numeric_limits<double>::infinity();
+    double worst = -kInfinity;
     for (std::size_t t = 0; t < high_.size(); ++t) {
       const double weight = weights.empty() ? 1 : weights[t];
       if (weight == 0) continue;
@@ -419,23 +441,21 @@ class LevelMeasures {
   Value contribution(RowId row, const std::vector<double>& reference) const {
     if (!rows_.contains(row)) return Null{};
     if (!is_finite(row)) return Null{};
-    const std::vector<double> own = room(rows_.at(row), reference);
-    std::set<std::vector<double>> others;
+    const Point own = point_of(rows_.at(row));
+    const Point limits = point_of(reference);
+    std::vector<Point> shared;
     for (const auto& [other, values] : rows_) {
       if (other == row || !is_finite(other)) continue;
-      std::vector<double> both = room(values, reference);
-      for (std::size_t t = 0; t < both.size(); ++t) both[t] = std::min(both[t], own[t]);
-      if (std::ranges::all_of(both, [](double edge) { return edge > 0; })) others.insert(both);
+      Point& both = shared.emplace_back(point_of(values));
+      for (std::size_t t = 0; t < both.size(); ++t) both[t] = std::max(both[t], own[t]);
     }
-    double volume = 1;
-    for (const double edge : own) volume *= edge;
-    return volume - covered({others.begin(), others.end()}, high_.size());
+    return volume({own}, limits) - volume(shared, limits);
   }
 
  private:
   /// Ends of the finite values, halved; the first above the second where there are none.
   std::pair<double, double> finite_range(std::size_t t) const {
-    double least = std::numeric_limits<double>::infinity();
+    double least = kInfinity;
     double greatest = -least;
     for (const auto& [row, values] : rows_) {
       if (!std::isfinite(values[t])) continue;
@@ -459,28 +479,10 @@ class LevelMeasures {
     return true;
   }
 
-  /// The edges of the box between a row and the reference point, 0 where it is not better.
-  std::vector<double> room(const std::vector<double>& values, const std::vector<double>& reference) const {
-    std::vector<double> edges;
-    for (std::size_t t = 0; t < high_.size(); ++t) {
-      edges.push_back(std::max(0.0, high_[t] ? values[t] - reference[t] : reference[t] - values[t]));
-    }
-    return edges;
-  }
-
-  /// Returns the volume that boxes cover together by their first edges, in slices along the last of these.
-  static double covered(std::vector<std::vector<double>> boxes, std::size_t edges) {
-    if (boxes.empty()) return 0;
-    const std::size_t last = edges - 1;
-    std::ranges::sort(boxes, [&](const auto& a, const auto& b) { return a[last] > b[last]; });
-    if (edges == 1) return boxes.front()[0];
-    double sum = 0;
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-      const double height = boxes[i][last] - (i + 1 < boxes.size() ? boxes[i + 1][last] : 0);
-      if (height > 0)
-        sum += height * covered({boxes.begin(), boxes.begin() + static_cast<std::ptrdiff_t>(i) + 1}, last);
-    }
-    return sum;
+  Point point_of(const std::vector<double>& values) const {
+    Point point;
+    for (std::size_t t = 0; t < high_.size(); ++t) point.push_back(high_[t] ? -values[t] : values[t]);
+    return point;
   }
 
   std::map<RowId, std::vector<double>> rows_;
@@ -590,9 +592,6 @@ double as_float(const Value& value) {
   return static_cast<double>(*as_integer(value));
 }
 
-/// A row as a point whose coordinates are better the less they are.
-using Point = std::vector<double>;
-
 Point point_of(const Query& query, const Values& evaluate, RowId row) {
   std::vector<Preference> terms;
   add_picked_terms(*query.prefer(), false, terms);
@@ -600,9 +599,9 @@ Point point_of(const Query& query, const Values& evaluate, RowId row) {
   for (const Preference& term : terms) {
     const Value& value = evaluate(*term.expression, row);
     if (is_null(value)) {
-      point.push_back(query.nulls() == Missing::best ? -INFINITY : INFINITY);
+      point.push_back(query.nulls() == Missing::best ? -kInfinity : kInfinity);
     } else if (is_nan(value)) {
-      point.push_back(INFINITY);
+      point.push_back(kInfinity);
     } else {
       point.push_back(term.kind == Preference::Kind::high ? -as_float(value) : as_float(value));
     }
@@ -610,29 +609,11 @@ Point point_of(const Query& query, const Values& evaluate, RowId row) {
   return point;
 }
 
-/// The volume of what points dominate up to another, cell by cell of the grid through all of them.
-double volume(const std::vector<Point>& points, const Point& reference, std::size_t dim = 0) {
-  if (dim == reference.size()) return points.empty() ? 0 : 1;
-  std::vector<double> cuts;
-  for (const Point& point : points) {
-    if (point[dim] < reference[dim]) cuts.push_back(point[dim]);
-  }
-  std::ranges::sort(cuts);
-  cuts.push_back(reference[dim]);
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-    std::vector<Point> there;
-    std::ranges::copy_if(points, std::back_inserter(there), [&](const Point& point) { return point[dim] <= cuts[i]; });
-    if (cuts[i] < cuts[i + 1]) sum += (cuts[i + 1] - cuts[i]) * volume(there, reference, dim + 1);
-  }
-  return sum;
-}
-
 /// Places between the best and the worst finite value of each coordinate.
 void scale(std::vector<Point>& points) {
   for (std::size_t dim = 0; dim < points.front().size(); ++dim) {
-    double best = INFINITY;
-    double worst = -INFINITY;
+    double best = kInfinity;
+    double worst = -kInfinity;
     for (const Point& point : points) {
       if (!std::isfinite(point[dim])) continue;
       best = std::min(best, point[dim]);
@@ -672,7 +653,7 @@ std::vector<Candidate> picked(const Query& query, const Values& evaluate, const 
     reference.push_back(terms[i].kind == Preference::Kind::high ? -pick.reference[i] : pick.reference[i]);
   }
   const auto gain = [&](std::size_t i) -> double {
-    double least = INFINITY;
+    double least = kInfinity;
     std::vector<Point> volumes;
     switch (pick.by) {
       case Pick::By::distance:
@@ -991,7 +972,7 @@ Value ratio_box(const Value& value, double times) {
   }
   if (const std::optional<Wide> whole = as_integer(value)) number = static_cast<double>(*whole);
   if (number < 0) return std::numeric_limits<double>::quiet_NaN();
-  if (number == 0 || std::isinf(number)) return static_cast<double>(number == 0 ? -INFINITY : INFINITY);
+  if (number == 0 || std::isinf(number)) return number == 0 ? -kInfinity : kInfinity;
   double box = 0;
   long double boundary = 1;
   for (; static_cast<double>(boundary) > number; --box) boundary /= times;

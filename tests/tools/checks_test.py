@@ -80,6 +80,10 @@ class Comments(unittest.TestCase):
         self.assert_clean("// One line.\n" * 25 + "namespace a {\n")
         self.assert_found("// One line.\n" * 26 + "namespace a {\n", (1, "the header comment has 26 lines"))
 
+    def test_public_headers_without_a_header_comment_are_found(self):
+        self.assertEqual(len(comments.findings("#pragma once\n\nnamespace a {\n", is_public=True)), 1)
+        self.assertEqual(comments.findings("// Declares a.\nnamespace a {\n", is_public=True), [])
+
     def test_long_lines_are_found(self):
         self.assert_clean("é" * 120 + "\n")
         self.assert_found("x" * 121 + "\n", (1, "the line has 121 characters"))

@@ -408,9 +408,9 @@ TEST(Robustness, ProgressOfReadingFollowsTheWork) {
   std::vector<int> shares;
   auto fall = shares.end();
   // Nothing is shown in the first half second. The faster the machine, the more rows show both readings.
-  constexpr int kMostRows = 20'000'000;
+  constexpr int kMaxRows = 20'000'000;
   constexpr std::size_t kEnough = 5;
-  for (int rows = 5'000'000; rows <= kMostRows && (fall == shares.end() || shares.size() < kEnough); rows *= 2) {
+  for (int rows = 5'000'000; rows <= kMaxRows && (fall == shares.end() || shares.size() < kEnough); rows *= 2) {
     outcome = read_times(folder, rows);
     EXPECT_EQ(outcome.status, 0);
     shares = shown_shares(outcome.out, "reading t");

@@ -16,6 +16,7 @@
 
 #include "tools/bench/judge.hpp"
 
+// Judges answers to top-k problems without sorting their rows: finds the k-th key byte by byte.
 namespace skyrank::bench {
 namespace {
 

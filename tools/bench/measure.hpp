@@ -16,6 +16,7 @@
 #include "tools/bench/judge.hpp"
 #include "tools/bench/residence/residence.hpp"
 
+// Times algorithms in turns, each round all of them, so that a busy machine slows them alike.
 namespace skyrank::bench {
 
 /// Milliseconds of the timed runs.

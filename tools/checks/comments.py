@@ -7,7 +7,7 @@ usage: tools/checks/comments.py [ROOT]
   Where, Which, Whose, Those, That, As or So: the first sentence has a subject and a verb, or begins with an imperative
   verb.
 - A header comment has at most 25 lines. It is the first block of // lines that stands before the first namespace and
-  begins at the start of a line.
+  begins at the start of a line. Each public header has one.
 - No line is longer than 120 characters.
 
 Prints each finding as FILE:LINE and exits with 1 when there is one.
@@ -18,6 +18,7 @@ import sys
 
 from repository import finish, listed, root_of
 
+PUBLIC = "engine/include/"
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh")
 MAX_HEADER_LINES = 25
 MAX_LINE_LENGTH = 120
@@ -60,8 +61,10 @@ def header_comment(lines):
     return 0, []
 
 
-def header_findings(lines):
+def header_findings(lines, is_public=False):
     number, texts = header_comment(lines)
+    if is_public and not texts:
+        yield 1, "the public header has no header comment; say before its namespace what it declares"
     if len(texts) > MAX_HEADER_LINES:
         yield number, f"the header comment has {len(texts)} lines; at most {MAX_HEADER_LINES}, the rest is for the code below"
 
@@ -72,17 +75,18 @@ def length_findings(lines):
             yield number, f"the line has {len(line)} characters; at most {MAX_LINE_LENGTH}"
 
 
-def findings(text):
+def findings(text, is_public=False):
     """Returns all (line, message) of a file's text, in order."""
     lines = text.splitlines()
-    return sorted([*first_word_findings(lines), *header_findings(lines), *length_findings(lines)])
+    return sorted([*first_word_findings(lines), *header_findings(lines, is_public), *length_findings(lines)])
 
 
 def main():
     root = root_of(sys.argv)
     files = listed(root, *SOURCES)
     found = [f"{path}:{number}: {message}" for path in files
-             for number, message in findings((root / path).read_text(encoding="utf-8"))]
+             for number, message in findings((root / path).read_text(encoding="utf-8"),
+                                             str(path).startswith(PUBLIC))]
     return finish("comments", files, found)
 
 

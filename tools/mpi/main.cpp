@@ -19,6 +19,7 @@
 #include "tools/skyrank/terminal/last_resort_at_start.hpp"
 #include "tools/skyrank/terminal/signals.hpp"
 
+// Reads the command line of skyrank_mpi, and ends all ranks where one of them fails.
 namespace skyrank::mpi {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "tools/mpi/ranks.hpp"
 
+// Packs answers and errors of ranks as bytes for other ranks.
 namespace skyrank::mpi {
 
 /// An error of a rank that can be thrown in another one.

@@ -87,7 +87,7 @@ class RankRun {
     signals_.check();
     const TableSpec& source = batch_.table(query.from());
     const datasets::ColumnNames names = share_.column_names(source);
-    query::refuse_unsupported(query, names.unsupported);
+    query::refuse_unsupported(query, query::names_of(names.names, names.unsupported), names.unsupported);
     const std::vector<std::string> columns = Engine::columns_read(query, names.names);
     std::vector<Partial> partials;
     std::size_t left = 0;

@@ -9,6 +9,7 @@
 #include "kernels/common/problem.hpp"
 #include "kernels/cuda/device/array.hpp"
 
+// Generates vectors of which each rank makes its keys by itself, for distributed top-k.
 namespace skyrank::mpi {
 
 /// A key and the number of its row in the whole vector, in the order of an answer.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+// Decodes columns of Parquet that are not nested, where that is faster than the readers of Arrow.
 namespace parquet {
 class ColumnChunkMetaData;
 class ColumnDescriptor;

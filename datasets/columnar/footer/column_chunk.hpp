@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+// Finds the bytes of column chunks in a Parquet file, and names them for messages.
 namespace parquet {
 class ColumnChunkMetaData;
 class FileMetaData;

@@ -11,6 +11,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table_spec.hpp>
 
+// Reads batches: tables and queries over them in one YAML file (engine/docs/query-language.md).
 namespace skyrank {
 inline namespace v0 {
 

@@ -7,6 +7,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/table.hpp>
 
+// Views Eigen matrices as tables, without copying. It needs the headers of Eigen, so skyrank.hpp leaves it out.
 namespace skyrank {
 inline namespace v0 {
 

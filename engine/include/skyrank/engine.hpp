@@ -18,6 +18,8 @@
 #include <skyrank/table.hpp>
 #include <skyrank/why.hpp>
 
+// Declares the engine, which answers queries over tables and sources, explains them, and makes and merges partial
+// answers.
 namespace skyrank {
 inline namespace v0 {
 

@@ -6,6 +6,7 @@
 
 #include <skyrank/export.hpp>
 
+// Defines the exceptions of the library. All derive from Error and say where, what, and what would be right.
 namespace skyrank {
 inline namespace v0 {
 

@@ -8,6 +8,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
+// Declares expressions over the columns of a row: the parts of queries that compute values.
 namespace skyrank {
 inline namespace v0 {
 class Expression;

@@ -12,6 +12,7 @@
 #include <skyrank/source.hpp>
 #include <skyrank/table.hpp>
 
+// Reports each query that a process runs, for counters and logs.
 namespace skyrank {
 inline namespace v0 {
 

@@ -8,6 +8,8 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
+// Declares partial answers: parts of a table are answered apart, by other processes or on other days, and merged
+// exactly.
 namespace skyrank {
 inline namespace v0 {
 

@@ -8,6 +8,7 @@
 
 #include <skyrank/export.hpp>
 
+// Declares the tree that `explain` shows: operators, what is expected of them, and what was measured.
 namespace skyrank {
 inline namespace v0 {
 

@@ -6,6 +6,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/expression.hpp>
 
+// Declares preferences, which say that one row is better than another: terms over expressions, and compositions.
 namespace skyrank {
 inline namespace v0 {
 

@@ -14,6 +14,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/preference.hpp>
 
+// Declares queries, which are values: a builder whose words are those of the YAML form, and reading and writing of SQL.
 namespace skyrank {
 struct QueryAccess;  // engine/query/locations.hpp
 

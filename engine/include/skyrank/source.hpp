@@ -12,6 +12,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/table.hpp>
 
+// Declares tables that are read in units while a query runs. Applications derive from Source for their own storage.
 namespace skyrank {
 inline namespace v0 {
 

@@ -13,6 +13,7 @@
 #include <skyrank/export.hpp>
 #include <skyrank/types.hpp>
 
+// Declares tables of named columns, which view the memory of the application or own theirs.
 namespace skyrank {
 struct KeptAccess;  // engine/runtime/column_cache.hpp
 

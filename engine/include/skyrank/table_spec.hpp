@@ -9,6 +9,7 @@
 #include <skyrank/error.hpp>
 #include <skyrank/export.hpp>
 
+// Declares tables as a batch states them: files with the options to read them, or a generator.
 namespace skyrank {
 inline namespace v0 {
 

@@ -8,6 +8,7 @@
 
 #include <skyrank/export.hpp>
 
+// Declares the types of columns, single values, and the places in texts that messages name.
 namespace skyrank {
 inline namespace v0 {
 

@@ -9,6 +9,7 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
+// Finds parts of a query that it hardly means, such as a comparison with NULL.
 namespace skyrank {
 inline namespace v0 {
 

@@ -5,6 +5,7 @@
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/physical_plan.hpp"
 
+// Plans `where` and `having`, and prices filters on the host and on a GPU.
 namespace skyrank::exec {
 
 /// Lays out the filter of a condition. Returns the rows that are expected to pass.

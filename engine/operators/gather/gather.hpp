@@ -6,6 +6,7 @@
 
 #include "engine/expression/evaluate.hpp"
 
+// Copies the values of columns at some rows, and puts tables together from columns.
 namespace skyrank::exec {
 
 /// The values of `column` at `rows`, in that order, with the column's type and the stored bits; -1 gives NULL. The

@@ -7,6 +7,7 @@
 #include "engine/operators/group/group.hpp"
 #include "engine/query/bound.hpp"
 
+// Groups and aggregates rows on a GPU, with the answer of the host to the bit.
 namespace skyrank::exec {
 
 /// Returns true if the GPU can aggregate as the host does, bit for bit: counts of a column or of rows, sums and

@@ -9,6 +9,7 @@
 #include "engine/operators/group/slots/classes.hpp"
 #include "engine/row_error.hpp"
 
+// Groups and aggregates the rows of a table on the host.
 namespace skyrank::exec {
 
 /// The table that `group_by` derives, one row a group, in order of the groups' first rows.

@@ -7,6 +7,7 @@
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/physical_plan.hpp"
 
+// Plans `group_by`, and prices groups and their aggregates on a GPU.
 namespace skyrank::exec {
 
 /// Describes groups and their aggregates as explain shows them.

@@ -6,6 +6,7 @@
 #include "engine/operators/group/slots/classes.hpp"
 #include "engine/operators/group/slots/slot_states.hpp"
 
+// Counts the rows of each group and finds the first one.
 namespace skyrank::exec {
 
 /// The rows of a group.

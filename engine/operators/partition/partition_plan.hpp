@@ -5,6 +5,7 @@
 #include "engine/plan/operator_cost.hpp"
 #include "engine/plan/physical_plan.hpp"
 
+// Plans `partition_by`, and prices partitions, and the best rows of each, on a GPU.
 namespace skyrank::exec {
 
 /// Lays out `partition_by`, and estimates the number of partitions. Returns the rows, of which it drops none.

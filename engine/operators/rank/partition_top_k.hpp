@@ -6,6 +6,7 @@
 #include "engine/operators/group/slots/row_slots.hpp"
 #include "engine/operators/window.hpp"
 
+// Finds the best rows of many partitions in one pass over the rows, without sorting these by partition.
 namespace skyrank::exec {
 
 /// The windows of all partitions of a row set.

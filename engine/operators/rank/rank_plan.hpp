@@ -9,6 +9,7 @@
 #include "engine/plan/physical_plan.hpp"
 #include "planner/choose.hpp"
 
+// Plans `rank_by` and `limit`: keys, and a top-k or a sort.
 namespace skyrank::exec {
 
 /// Lays out the keys of a ranking, and the top-k, the sort or, without a ranking, the limit. Returns the answer's rows.

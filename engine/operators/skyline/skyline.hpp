@@ -15,6 +15,7 @@
 #include "engine/plan/kernel_path.hpp"
 #include "kernels/cuda/skyline/resident.hpp"
 
+// Makes the keys of a preference and answers it in steps, each of which is a skyline problem of kernels/.
 namespace skyrank::exec {
 
 /// The key columns of one step, of one width, 4 or 8 bytes.

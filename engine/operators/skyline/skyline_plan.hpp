@@ -12,6 +12,7 @@
 #include "planner/choose.hpp"
 #include "planner/cost/cuda_counts.hpp"
 
+// Plans `prefer`: keys and skylines, and prices levels and counts of dominance.
 namespace skyrank::exec {
 
 /// Lays out the keys of a preference and a skyline for each of its steps. Returns the rows that are expected to be

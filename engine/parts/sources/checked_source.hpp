@@ -8,6 +8,7 @@
 
 #include <skyrank/source.hpp>
 
+// Checks everything that the sources of applications say and return before it is believed.
 namespace skyrank::exec {
 
 /// Throws DataError unless statistics of a column have one bound of its type for each unit, and numbers of NULLs that

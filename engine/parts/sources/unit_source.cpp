@@ -15,6 +15,7 @@
 #include "engine/parts/sources/checked_source.hpp"
 #include "engine/parts/states/concatenate.hpp"
 
+// Makes sources of what applications read one unit at a time, and of consecutive units of another source.
 namespace skyrank {
 inline namespace v0 {
 namespace {

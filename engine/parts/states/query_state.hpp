@@ -19,6 +19,7 @@
 #include "engine/parts/states/parts_record.hpp"
 #include "engine/parts/states/state_kind.hpp"
 
+// Keeps what a query needs of the parts that it has seen. Parts come in any order, and states can be combined.
 namespace skyrank::exec {
 
 /// Says when a growing state is reduced to the rows that can still be in the answer: each time that it has twice as

@@ -7,8 +7,7 @@
 
 #include "engine/operators/gather/gather.hpp"
 #include "engine/parts/states/concatenate.hpp"
-#include "engine/query/bind/keys.hpp"
-#include "engine/query/bound.hpp"
+#include "engine/query/bind/fingerprint.hpp"
 #include "engine/query/written_names.hpp"
 #include "engine/runtime/query_memory.hpp"
 
@@ -31,23 +30,28 @@ std::vector<RowRange> united_covers(const std::vector<Partial>& partials) {
 
 }  // namespace
 
-void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial) {
-  if (partial.fingerprint() == fingerprint) return;
+StateQuery state_query(const Query& query, const Partial& partial) {
+  const std::vector<GroupKey>& keys = query::keys_of_table(query);
+  std::vector<GroupKey> named = query::named_keys(query, query::names_of(partial.columns()));
+  std::string of_named = query::fingerprint_of(query, named);
+  if (partial.fingerprint() == of_named) return {query, std::move(named), std::move(of_named)};
+  return {query, keys, query::fingerprint_of(query, keys)};
+}
+
+void check_fingerprint(const StateQuery& query, const Partial& partial) {
+  if (partial.fingerprint() == query.fingerprint) return;
   throw DataError("a partial answer belongs to the query with the fingerprint " + partial.fingerprint() +
-                      ", not to this one, " + fingerprint,
-                  query::location_of(query));
+                      ", not to this one, " + query.fingerprint,
+                  query::location_of(query.query));
 }
 
-Query with_state_names(const Query& query, const Table& columns) {
-  return query::with_key_names(query::with_written_clauses(query, columns), columns);
-}
-
-void check_columns(const Query& query, const Table& columns) {
+query::BoundQuery bind_states(const StateQuery& query, const Table& columns) {
+  const query::Schema schema = query::schema_of(columns);
   try {
-    query::bind(with_state_names(query, columns), query::schema_of(columns));
+    return query::bind(query.query, {query.keys, schema.fields.size()}, schema);
   } catch (const BindError& error) {
     throw DataError("partial answer: its columns are not those that its query reads: " + error.message(),
-                    query::location_of(query));
+                    query::location_of(query.query));
   }
 }
 
@@ -87,14 +91,9 @@ United unite(const std::vector<Partial>& partials) {
   return {joined(pointers_to(states)), std::move(covers)};
 }
 
-United unite_checked(const Query& query, const std::vector<Partial>& partials) {
-  query.validate();
-  if (partials.empty()) throw DataError("merging needs at least one partial answer", query::location_of(query));
-  const std::string fingerprint = fingerprint_of(query);
-  for (const Partial& partial : partials) check_fingerprint(query, fingerprint, partial);
-  United all = unite(partials);
-  check_columns(query, all.state.columns);
-  return all;
+United unite_checked(const StateQuery& query, const std::vector<Partial>& partials) {
+  for (const Partial& partial : partials) check_fingerprint(query, partial);
+  return unite(partials);
 }
 
 }  // namespace skyrank::exec

@@ -7,7 +7,9 @@
 #include <skyrank/query.hpp>
 
 #include "engine/parts/states/state_kind.hpp"
+#include "engine/query/bound.hpp"
 
+// Brings partial answers of one query together, in the order of rows, and checks those that come from outside.
 namespace skyrank::exec {
 
 /// The rows of several partial answers, and the rows of the table that these cover.
@@ -29,17 +31,25 @@ std::vector<const StateRows*> pointers_to(const std::vector<StateRows>& states);
 /// row, or where their columns differ.
 United unite(const std::vector<Partial>& partials);
 
-/// Does the same for partial answers that come from outside, of the query at least one. DataError too where there are
-/// none, where one belongs to another query, or where its columns are not those that the query reads.
-United unite_checked(const Query& query, const std::vector<Partial>& partials);
+/// A query whose partial answers come from outside: the keys by which they were made, and their fingerprint.
+struct StateQuery {
+  const Query& query;
+  std::vector<GroupKey> keys;
+  std::string fingerprint;
+};
 
-/// Returns the query with the columns that its keys and texts stand for in partial answers with `columns`.
-Query with_state_names(const Query& query, const Table& columns);
+/// Returns a query as that of a partial answer: keys whose texts are names of columns are these columns, if it was made
+/// by them.
+StateQuery state_query(const Query& query, const Partial& partial);
 
-/// DataError where the columns of a partial answer are not those that its query reads.
-void check_columns(const Query& query, const Table& columns);
+/// Does the same as `unite` for partial answers that come from outside, of the query at least one. DataError too where
+/// one belongs to another query.
+United unite_checked(const StateQuery& query, const std::vector<Partial>& partials);
 
-/// DataError where a partial answer is of another query than the one with this fingerprint.
-void check_fingerprint(const Query& query, const std::string& fingerprint, const Partial& partial);
+/// Binds a query to the columns of partial answers. DataError where these are not those that it reads.
+query::BoundQuery bind_states(const StateQuery& query, const Table& columns);
+
+/// DataError where a partial answer is of another query.
+void check_fingerprint(const StateQuery& query, const Partial& partial);
 
 }  // namespace skyrank::exec

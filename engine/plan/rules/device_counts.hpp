@@ -7,6 +7,7 @@
 
 #include "engine/plan/physical_plan.hpp"
 
+// Decides if a GPU counts which rows dominate which: the rule `device-counts`.
 namespace skyrank::exec {
 
 /// Returns true if the query counts which rows dominate which: for a skyband, or for `dominated_by` or `dominates`.

@@ -4,6 +4,7 @@
 
 #include "engine/plan/physical_plan.hpp"
 
+// Decides if a GPU groups rows, or partitions them: the rules `device-groups` and `device-partitions`.
 namespace skyrank::exec {
 
 /// Returns true if the GPU can group the rows of a query, and the rule is on.

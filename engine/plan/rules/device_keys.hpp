@@ -4,6 +4,7 @@
 
 #include "engine/plan/physical_plan.hpp"
 
+// Decides if a GPU filters and makes keys, and sends columns for that: the rules `device-keys` and `device-columns`.
 namespace skyrank::exec {
 
 /// Rule `device-keys`: filters and makes keys on the GPU if all kernels must run there, or would and read a table that

@@ -22,6 +22,7 @@
 #include "engine/runtime/table_sample_cache.hpp"
 #include "planner/sampling.hpp"
 
+// Samples a table before paths are priced: how many rows pass and how many groups there are, and statistics of keys.
 namespace skyrank::exec {
 namespace {
 

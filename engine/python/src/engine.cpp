@@ -11,6 +11,7 @@
 #include "engine/python/src/partials.hpp"
 #include "engine/stop.hpp"
 
+// Binds the engine to Python.
 namespace skyrank::python {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "engine/query/sql/parse.hpp"
 #include "engine/query/written_names.hpp"
 
+// Binds expressions, preferences and queries to Python.
 namespace skyrank::python {
 namespace {
 

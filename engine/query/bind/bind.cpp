@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -10,9 +12,11 @@
 
 #include "engine/column_traits.hpp"
 #include "engine/query/bind/binding.hpp"
+#include "engine/query/bind/key_names.hpp"
 #include "engine/query/check.hpp"
 #include "engine/query/enum_words.hpp"
 #include "engine/query/values.hpp"
+#include "engine/query/written_names.hpp"
 #include "engine/text.hpp"
 
 // Binds a query to the names and types of a table: the first expressions see the table, those behind `group_by` see the
@@ -110,13 +114,33 @@ std::string listed(const Schema& schema) { return join(schema.fields, std::mem_f
 // groups' columns.
 class Scope {
  public:
-  /// `groups` is the clause that replaced the columns of the input by those of the schema, if one did.
-  Scope(const Schema& schema, const Schema& input, std::string_view groups = kGroupBy)
-      : schema_(schema), places_(schema), input_(input), groups_(groups) {}
+  // Makes the scope of clauses over the input, whose texts name the first `own_columns` alone: those of keys are made
+  // from them.
+  Scope(const Schema& schema, std::size_t own_columns)
+      : schema_(schema), places_(schema), input_(schema), own_columns_(own_columns), keys_(std::vector<GroupKey>()) {}
+
+  // Makes that of later clauses. With groups, `groups` is the clause that replaced the columns of the input by those of
+  // the schema, and `keys` are its keys.
+  Scope(const Schema& schema, const Schema& input, std::string_view groups, const std::vector<GroupKey>& keys)
+      : schema_(schema),
+        places_(schema),
+        input_(input),
+        own_columns_(schema.fields.size()),
+        groups_(groups),
+        keys_(keys) {}
 
   bool has(std::string_view name) const { return places_.find(name).has_value(); }
 
-  BoundExpression bind(const Expression& expression) const {
+  // Returns an expression whose texts are the columns that they name.
+  Expression with_columns(const Expression& expression) const {
+    return named(expression, [this](const std::string& name) {
+      const std::optional<int> place = places_.find(name);
+      return place && static_cast<std::size_t>(*place) < own_columns_;
+    });
+  }
+
+  BoundExpression bind(const Expression& written) const {
+    const Expression expression = keys_.of(with_columns(written));
     explain_unknown(root_of(expression), expression.location());
     return bind_expression(expression, places_);
   }
@@ -127,9 +151,26 @@ class Scope {
     return bound;
   }
 
-  std::vector<int> bind_columns(const std::vector<GroupKey>& keys) const {
+  // Finds the columns of keys over the table.
+  std::vector<int> bind_keys(const std::vector<GroupKey>& keys) const {
     std::vector<int> indices;
-    for (const GroupKey& key : keys) indices.push_back(bind(key.expression).column);
+    for (const GroupKey& key : keys) {
+      const auto column = std::make_shared<const Node>(root_of(Expression::column(key.name)));
+      const Location& place = key.expression.location();
+      indices.push_back(bind(key.is_column() ? key.expression : make_expression(column, place)).column);
+    }
+    return indices;
+  }
+
+  // Finds the columns of partitions of groups.
+  std::vector<int> bind_partitions(const std::vector<GroupKey>& keys) const {
+    std::vector<int> indices;
+    for (const GroupKey& key : keys) {
+      const Expression column = keys_.of(with_columns(key.expression));
+      const bool has_name = key.name != output_name(key.expression);
+      check_partition(column, has_name ? key.name : output_name(column));
+      indices.push_back(bind(column).column);
+    }
     return indices;
   }
 
@@ -137,6 +178,18 @@ class Scope {
   bool is_pseudo(const Expression& expression) const { return is_pseudo(root_of(expression)); }
 
  private:
+  static void check_partition(const Expression& key, const std::string& name) {
+    if (key.column_name() == name) return;
+    if (!key.column_name().empty()) {
+      throw BindError("'partition_by' takes columns of the groups by their names, not the column " +
+                          std::string(key.column_name()) + " as " + name + "; name it in 'group_by'",
+                      key.location());
+    }
+    throw BindError(
+        "'partition_by' takes columns of the groups, not the expression " + key.text() + "; add it to 'group_by'",
+        key.location());
+  }
+
   bool is_pseudo(const Node& node) const {
     return node.op == Op::column && !node.exact && is_pseudo_column(node.name) && !places_.find(node.name);
   }
@@ -163,7 +216,9 @@ class Scope {
   const Schema& schema_;
   const SchemaPlaces places_;
   const SchemaPlaces input_;
-  std::string_view groups_;
+  const std::size_t own_columns_;
+  const std::string_view groups_ = kGroupBy;
+  const KeyNames keys_;  // none over the input
 };
 
 DataType aggregate_type(Aggregate::Function function, const std::optional<BoundExpression>& argument) {
@@ -190,9 +245,9 @@ BoundAggregate bind_aggregate(const Aggregate& aggregate, const Scope& scope) {
   return bound;
 }
 
-BoundGroup bind_group(const Query& query, const Scope& scope) {
+BoundGroup bind_group(const Query& query, const std::vector<GroupKey>& keys, const Scope& scope) {
   BoundGroup group;
-  group.columns = scope.bind_columns(query.group_by());
+  group.columns = scope.bind_keys(keys);
   for (const Aggregate& aggregate : query.aggregate()) group.aggregates.push_back(bind_aggregate(aggregate, scope));
   return group;
 }
@@ -306,32 +361,56 @@ BoundOutput bind_output(const SelectItem& item, const Query& query, BoundQuery& 
   if (scope.is_pseudo(item.expression)) return bind_pseudo(item, query, bound, scope);
   BoundOutput output;
   output.name = item.name;
+  const Expression column = scope.with_columns(item.expression);
+  const bool is_named = &root_of(column) != &root_of(item.expression);
+  if (is_named && item.name == output_name(item.expression)) output.name = output_name(column);
   output.expression = scope.bind(item.expression);
   return output;
 }
 
-// `row` and every column; `row()` where a column bears the name `row`.
-std::vector<SelectItem> default_selection(const Schema& schema, const Scope& scope) {
+// `row` and every column but those of expressions without a name; `row()` where a column bears the name `row`.
+std::vector<SelectItem> default_selection(const Schema& schema, const std::vector<GroupKey>& keys, const Scope& scope) {
+  std::set<std::string_view> hidden;
+  for (const GroupKey& key : keys) {
+    if (!key.is_column() && key.name == output_name(key.expression)) hidden.insert(key.name);
+  }
   std::vector<SelectItem> items;
   const std::string row = scope.has("row") ? "row()" : "row";
   if (!scope.has(row)) items.push_back({row, Expression(row)});
-  for (const Schema::Field& field : schema.fields) items.push_back({field.name, Expression::column(field.name)});
+  for (const Schema::Field& field : schema.fields) {
+    if (!hidden.contains(field.name)) items.push_back({field.name, Expression::column(field.name)});
+  }
   return items;
 }
 
-BoundQuery bind_checked(const Query& query, const Schema& schema) {
+// Checks the names of an answer, of which a text that names a column has another than in the query.
+void check_output_names(const Query& query, const std::vector<BoundOutput>& outputs) {
+  const auto same = [](const BoundOutput& output, const SelectItem& item) { return output.name == item.name; };
+  if (std::ranges::equal(outputs, query.select(), same)) return;
+  std::set<std::string_view> names;
+  for (const BoundOutput& output : outputs) {
+    if (names.insert(output.name).second) continue;
+    throw QueryError("'select' names " + in_quotes(output.name) + " twice", location_of(query));
+  }
+}
+
+BoundQuery bind_checked(const Query& query, const TableKeys& keys, const Schema& schema) {
+  check_keys(query, keys.keys);
   BoundQuery bound;
   bound.name = query.name();
   bound.from = query.from();
   bound.location = location_of(query);
-  const Scope input(schema, schema);
+  const Scope input(schema, keys.own_columns);
   if (query.where()) bound.condition = input.bind_condition(*query.where());
-  if (query.has_groups()) bound.group = bind_group(query, input);
+  if (query.has_groups()) bound.group = bind_group(query, keys.keys, input);
 
   const Schema answer_schema = bound.group ? schema_of(*bound.group, schema) : schema;
-  const Scope answer(answer_schema, schema, query.group_by().empty() ? kAggregate : kGroupBy);
+  const std::vector<GroupKey> no_keys;
+  const std::vector<GroupKey>& partitions = bound.group ? no_keys : keys.keys;
+  const Scope answer(answer_schema, schema, query.group_by().empty() ? kAggregate : kGroupBy,
+                     bound.group ? keys.keys : no_keys);
   if (query.having()) bound.having = answer.bind_condition(*query.having());
-  bound.partition_columns = answer.bind_columns(query.partition_by());
+  bound.partition_columns = bound.group ? answer.bind_partitions(query.partition_by()) : answer.bind_keys(keys.keys);
   if (query.prefer()) {
     bound.preference =
         bind_preference(*query.prefer(), missing_first(query), [&](const Expression& e) { return answer.bind(e); });
@@ -358,8 +437,10 @@ BoundQuery bind_checked(const Query& query, const Schema& schema) {
   bound.path = query.using_path();
   bound.path_locations = path_locations_of(query);
 
-  const auto items = query.select().empty() ? default_selection(answer_schema, answer) : query.select();
+  const bool shows_all = query.select().empty();
+  const auto items = shows_all ? default_selection(answer_schema, partitions, answer) : query.select();
   for (const SelectItem& item : items) bound.outputs.push_back(bind_output(item, query, bound, answer));
+  if (!shows_all) check_output_names(query, bound.outputs);
   return bound;
 }
 
@@ -391,8 +472,14 @@ Schema schema_of(const Table& table) {
 
 BoundQuery bind(const Query& query, const Schema& schema) {
   query.validate();
+  const SchemaPlaces places(schema);
+  const auto is_column = [&](const std::string& name) { return places.find(name).has_value(); };
+  return bind(query, {named_keys(query, is_column), schema.fields.size()}, schema);
+}
+
+BoundQuery bind(const Query& query, const TableKeys& keys, const Schema& schema) {
   try {
-    return bind_checked(query, schema);
+    return bind_checked(query, keys, schema);
   } catch (const BindError& error) {
     // Expressions built without text have no place of their own: the query's is the next best.
     if (error.location().line > 0) throw;

@@ -11,6 +11,7 @@
 #include "engine/query/bound.hpp"
 #include "engine/query/expressions.hpp"
 #include "engine/query/locations.hpp"
+#include "engine/query/written_names.hpp"
 
 // The columns of the input that a query reads, before and after binding. The same walks over its expressions find
 // columns that cannot be read and names that the table lacks, and give columns other places.
@@ -74,29 +75,39 @@ class ColumnPlaces {
 
 using NameSet = std::unordered_set<std::string_view>;
 
-const std::vector<GroupKey>& keys_of_input(const Query& query) {
-  return query.group_by().empty() ? query.partition_by() : query.group_by();
-}
+/// The expressions of a query over its input, in which texts are the columns that they name.
+class InputExpressions {
+ public:
+  InputExpressions(const Query& query, const NameTest& is_column)
+      : query_(query), is_column_(is_column), keys_(named_keys(query, is_column)) {}
 
-/// The condition and the keys: they see columns of the input alone.
-template <class F>
-void for_each_first(const Query& query, const F& f) {
-  if (query.where()) f(*query.where());
-  for (const GroupKey& key : keys_of_input(query)) f(key.expression);
-}
+  const std::vector<GroupKey>& keys() const { return keys_; }
 
-/// The other expressions over columns of the input and of the keys. Those of a query with groups are over the groups
-/// from the preference on.
-template <class F>
-void for_each_later(const Query& query, const F& f) {
-  return query.has_groups() ? for_each_argument(query, f) : for_each_of_answer(query, f);
-}
+  /// Calls f(expression) for the condition and the keys: they see columns of the input alone.
+  template <class F>
+  void for_each_first(const F& f) const {
+    if (query_.where()) f(named(*query_.where(), is_column_));
+    for (const GroupKey& key : keys_) f(key.expression);
+  }
 
-template <class F>
-void for_each_of_input(const Query& query, const F& f) {
-  for_each_first(query, f);
-  for_each_later(query, f);
-}
+  /// Does it for the others over columns of the input and of the keys. Those of a query with groups are over the groups
+  /// from the preference on.
+  template <class F>
+  void for_each_later(const F& f) const {
+    if (query_.has_groups()) {
+      return for_each_argument(query_, [&](const Expression& argument) { f(named(argument, is_column_)); });
+    }
+    std::set<std::string> of_keys;
+    for (const GroupKey& key : keys_) of_keys.insert(key.name);
+    const auto is_later = [&](const std::string& name) { return of_keys.contains(name) || is_column_(name); };
+    for_each_of_answer(query_, [&](const Expression& expression) { f(named(expression, is_later)); });
+  }
+
+ private:
+  const Query& query_;
+  const NameTest& is_column_;
+  std::vector<GroupKey> keys_;
+};
 
 void add_names(const Node& node, std::set<std::string, std::less<>>& names) {
   if (node.op == Op::column) names.insert(node.name);
@@ -149,34 +160,33 @@ BoundQuery over_columns_read(const BoundQuery& query) {
 }
 
 std::vector<std::string> columns_read(const Query& query, const std::vector<std::string>& table_columns) {
-  if (!query.has_groups() && query.select().empty()) return table_columns;
+  const NameTest is_column = names_of(table_columns);
+  const InputExpressions expressions(query, is_column);
+  NameSet known(table_columns.begin(), table_columns.end());
   std::set<std::string, std::less<>> read;
-  for_each_of_input(query, [&](const Expression& expression) { add_names(root_of(expression), read); });
-  for (const GroupKey& key : keys_of_input(query))
+  bool unknown = false;
+  const auto look = [&](const Expression& expression) {
+    unknown = unknown || names_other_column(root_of(expression), known);
+    add_names(root_of(expression), read);
+  };
+  expressions.for_each_first(look);
+  for (const GroupKey& key : expressions.keys()) {
+    known.insert(key.name);
     read.insert(key.name);  // a column of that name is an error, to be seen
+  }
+  expressions.for_each_later(look);
+  if (unknown || (!query.has_groups() && query.select().empty())) return table_columns;
   std::vector<std::string> result;
   std::copy_if(table_columns.begin(), table_columns.end(), std::back_inserter(result),
                [&](const std::string& name) { return read.contains(name); });
   return result;
 }
 
-bool names_unknown_column(const Query& query, const std::vector<std::string>& table_columns) {
-  NameSet names(table_columns.begin(), table_columns.end());
-  bool unknown = false;
-  const auto look = [&](const Expression& expression) {
-    unknown = unknown || names_other_column(root_of(expression), names);
-  };
-  for_each_first(query, look);
-  for (const GroupKey& key : keys_of_input(query)) names.insert(key.name);
-  for_each_later(query, look);
-  return unknown;
-}
-
-void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>& columns) {
+void refuse_unsupported(const Query& query, const NameTest& is_column, const std::vector<UnsupportedColumn>& columns) {
   if (columns.empty()) return;
   NameSet names;
   for (const UnsupportedColumn& column : columns) names.insert(column.name);
-  for_each_of_input(query, [&](const Expression& expression) {
+  const auto refuse = [&](const Expression& expression) {
     const Node* node = find_column(root_of(expression), names);
     if (node == nullptr) return;
     const auto column = std::ranges::find(columns, node->name, &UnsupportedColumn::name);
@@ -184,7 +194,10 @@ void refuse_unsupported(const Query& query, const std::vector<UnsupportedColumn>
     const Location place = place_of(*node, expression.location());
     throw BindError("column '" + column->name + "' has type " + column->type + ", which skyrank cannot read" + why,
                     place.line > 0 ? place : location_of(query));
-  });
+  };
+  const InputExpressions expressions(query, is_column);
+  expressions.for_each_first(refuse);
+  expressions.for_each_later(refuse);
 }
 
 }  // namespace skyrank::query

@@ -12,14 +12,6 @@
 // else their texts. So whatever plans and runs a bound query sees columns alone.
 namespace skyrank::query {
 
-/// Returns true if a query groups or partitions by an expression, or by a column under another name.
-bool has_key_expressions(const Query& query);
-
-/// Returns the query with columns as keys, for a table among whose columns those of the keys may be. Parts of later
-/// clauses that equal a key of the groups name its column too. BindError for a partition of groups by an expression
-/// that is no key of them.
-Query with_key_names(const Query& query, const Table& table);
-
 /// A key that is an expression over the table.
 struct BoundKey {
   std::string name;
@@ -32,8 +24,8 @@ struct KeyedQuery {
   std::vector<BoundKey> keys;  ///< none: the query is bound to the table as it is
 };
 
-/// Binds a query to the columns of a table. Throws what `bind` throws, and BindError where the query names a column
-/// that SkyRank cannot read, or a key is named like a column.
+/// Binds a query to the columns of a table, whose names texts may be. Throws what `bind` throws, and BindError where
+/// the query names a column that SkyRank cannot read, or a key is named like a column.
 KeyedQuery bind_with_keys(const Query& query, const Table& table);
 
 }  // namespace skyrank::query

@@ -16,6 +16,7 @@
 #include "kernels/cpu/topk/radix_sort.hpp"
 #include "kernels/cpu/topk/ranks.hpp"
 
+// Selects the k smallest elements of one row of a matrix on one thread, in a pass that keeps a bound.
 namespace skyrank::kernels::select {
 
 /// Ranks of elements, a key above a position: distinct integers, of which smaller ones are better.
@@ -46,7 +47,7 @@ void rank_all(const Order<Word, kFloat>& order, const Word* words, std::size_t c
 /// Sorts ranks, on one thread.
 template <class Rank>
 void sort_serially(Scratch<Rank>& ranks, const hwy::Sorter& sorter) {
-  if (ranks.size() <= kMostSortedByCounting) return sort_by_counting(ranks.data(), ranks.size());
+  if (ranks.size() <= kMaxSortedByCounting) return sort_by_counting(ranks.data(), ranks.size());
   if constexpr (std::is_same_v<Rank, std::uint64_t>) {
     sorter(ranks.data(), ranks.size(), hwy::SortAscending());
   } else {

@@ -13,8 +13,8 @@ inline constexpr std::size_t kPiece = kGroups / 4;  ///< sampled elements next t
 
 /// Returns the number of elements of a long row to sample: a multiple of kGroups.
 inline std::size_t sampled_elements(std::size_t n, std::size_t k) {
-  constexpr std::size_t kLeast = 1024;
-  return std::max(kLeast, 2 * topk::sample_size(n, k)) / kGroups * kGroups;
+  constexpr std::size_t kMinSample = 1024;
+  return std::max(kMinSample, 2 * topk::sample_size(n, k)) / kGroups * kGroups;
 }
 
 /// Returns the first element of a sampled piece.

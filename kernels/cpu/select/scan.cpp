@@ -194,7 +194,7 @@ void fill32_floats(const Order<std::uint32_t, true>& order, const std::uint32_t*
 void sort_few(std::uint64_t* numbers, std::size_t count) {
   const hn::ScalableTag<std::uint64_t> tag;
   const std::size_t padded = (count + hn::Lanes(tag) - 1) / hn::Lanes(tag) * hn::Lanes(tag);
-  std::array<std::uint64_t, kMostSortedByCounting> unsorted;
+  std::array<std::uint64_t, kMaxSortedByCounting> unsorted;
   std::copy(numbers, numbers + count, unsorted.begin());
   std::fill(unsorted.begin() + count, unsorted.begin() + padded, ~std::uint64_t{0});
   for (std::size_t i = 0; i < count; ++i) numbers[count_below(unsorted.data(), padded, unsorted[i])] = unsorted[i];
@@ -205,9 +205,9 @@ bool has_vectors_here() { return HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_E
 void sort_few_wide(topk::uint128* numbers, std::size_t count) {
   const hn::ScalableTag<std::uint64_t> tag;
   const std::size_t padded = (count + hn::Lanes(tag) - 1) / hn::Lanes(tag) * hn::Lanes(tag);
-  std::array<topk::uint128, kMostSortedByCounting> unsorted;
-  std::array<std::uint64_t, kMostSortedByCounting> upper;
-  std::array<std::uint64_t, kMostSortedByCounting> lower;
+  std::array<topk::uint128, kMaxSortedByCounting> unsorted;
+  std::array<std::uint64_t, kMaxSortedByCounting> upper;
+  std::array<std::uint64_t, kMaxSortedByCounting> lower;
   std::copy(numbers, numbers + count, unsorted.begin());
   for (std::size_t i = 0; i < padded; ++i) {
     upper[i] = i < count ? static_cast<std::uint64_t>(unsorted[i] >> 64) : ~std::uint64_t{0};

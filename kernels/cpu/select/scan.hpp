@@ -6,6 +6,7 @@
 #include "kernels/cpu/select/order.hpp"
 #include "kernels/cpu/topk/ranks.hpp"
 
+// Vectorises the steps of a selection: words within bounds, minima of groups, and sorts of a few numbers.
 namespace skyrank::kernels::select {
 
 inline constexpr std::size_t kScanWords = 8192;  ///< a good stretch for one call: its words and offsets stay in cache
@@ -52,9 +53,9 @@ void fill_ranks(const Order<std::uint32_t, false>& order, const std::uint32_t* w
 void fill_ranks(const Order<std::uint32_t, true>& order, const std::uint32_t* words, std::size_t count,
                 std::uint64_t position, std::uint64_t* ranks);
 
-inline constexpr std::size_t kMostSortedByCounting = 64;
+inline constexpr std::size_t kMaxSortedByCounting = 64;
 
-/// Sorts at most kMostSortedByCounting distinct numbers: each goes to the place that as many smaller ones leave it.
+/// Sorts at most kMaxSortedByCounting distinct numbers: each goes to the place that as many smaller ones leave it.
 void sort_by_counting(std::uint64_t* numbers, std::size_t count);
 void sort_by_counting(topk::uint128* numbers, std::size_t count);
 

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kSerialElements = 1 << 15;  ///< elements that one thread selects from in 10 us or so
 constexpr std::size_t kElementsOfPart = 1 << 16;  ///< least elements of a part of a row
-constexpr std::size_t kMostCopied = 1 << 14;      ///< elements of a row of which several are copied as a whole
+constexpr std::size_t kMaxCopied = 1 << 14;       ///< elements of a row of which several are copied as a whole
 
 /// Returns the element at an address of any alignment.
 template <class Word>
@@ -115,7 +115,7 @@ class Selection {
     if (is_view_) {
       Selector selector(order_, k_, sorter);
       for (std::size_t row = begin; row < end; ++row) select_row(row_at(row), row, selector, sorter);
-    } else if (n_ <= kMostCopied) {
+    } else if (n_ <= kMaxCopied) {
       select_in_copies(begin, end, sorter);
     } else {
       select_together(begin, end, sorter);

@@ -13,6 +13,7 @@
 #include "kernels/cpu/skyline/padded_rows.hpp"
 #include "kernels/cpu/skyline/sample.hpp"
 
+// Orders rows by the masks of a static grid, so that none is dominated by a later one.
 namespace skyrank::kernels::skyline {
 
 /// A row and its place in a static grid: per dimension one bit of each mask.

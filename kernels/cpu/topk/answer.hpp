@@ -7,6 +7,7 @@
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/topk/ranks.hpp"
 
+// Makes the rows of an answer from the ranks of the best, by the rules for ties.
 namespace skyrank::kernels::topk {
 
 inline constexpr std::size_t kCheckRows = 1 << 16;  ///< rows that a loop passes between two looks at the stop token

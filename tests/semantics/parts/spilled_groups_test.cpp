@@ -31,8 +31,7 @@ const Engine& engine() {
 }
 
 /// Spills the groups of three parts of a table, in no order.
-Result spilled(const Query& asked, const Table& input) {
-  const auto [query, table] = with_named_keys(asked, input);
+Result spilled(const Query& query, const Table& table) {
   const StateSteps steps = steps_of(query, table);
   const std::vector<Partial> parts = partials_of(engine(), query, table, {table.num_rows() / 3, table.num_rows() / 2});
   SpilledGroups groups(steps, table.num_rows(), parts[1], state().memory->limit());
@@ -41,10 +40,9 @@ Result spilled(const Query& asked, const Table& input) {
 }
 
 /// Takes in the rows of parts of a table, in no order, and the groups of the part at `grouped`.
-Result spilled_by_rows(const Query& asked, const Table& input, std::int64_t part_rows, std::int64_t grouped = -1) {
-  const NamedKeys keyed = with_named_keys(asked, input);
-  const Table& table = keyed.table;
-  const StateSteps steps = steps_of(keyed.query, table);
+Result spilled_by_rows(const Query& query, const Table& input, std::int64_t part_rows, std::int64_t grouped = -1) {
+  const Table table = keyed(query, input);
+  const StateSteps steps = steps_of(query, input);
   const auto part_at = [&](std::int64_t begin) {
     std::vector<RowId> rows(static_cast<std::size_t>(std::min(part_rows, table.num_rows() - begin)));
     std::iota(rows.begin(), rows.end(), begin);
@@ -87,9 +85,8 @@ bool has_no_group(const RandomCase& random) {
   return !error && groups->rows().empty();
 }
 
-bool may_spill(const Query& asked, const Table& input) {
-  const auto [query, table] = with_named_keys(asked, input);
-  return may_spill_groups(query::bind(query, query::schema_of(table)));
+bool may_spill(const Query& query, const Table& table) {
+  return may_spill_groups(query::bind_with_keys(query, table).query);
 }
 
 // Columns of all types, with NULL, NaN and both zeros; partitions within groups, ties, offsets and skylines.

@@ -25,19 +25,15 @@ inline const QueryContext& context() {
   return one;
 }
 
-/// A query whose keys are columns, and its table with these columns.
-struct NamedKeys {
-  Query query;
-  Table table;
-};
-inline NamedKeys with_named_keys(const Query& query, const Table& table) {
-  return {query::with_key_names(query, table), with_key_columns(query::bind_with_keys(query, table), table)};
+/// Returns a table with the columns of a query's keys.
+inline Table keyed(const Query& query, const Table& table) {
+  return with_key_columns(query::bind_with_keys(query, table), table);
 }
 
-/// Returns how the states of a query run over the parts of a table, whose columns are its keys.
+/// Returns how the states of a query over a table run over the parts of that table with its keys.
 inline StateSteps steps_of(const Query& query, const Table& table) {
   return {.context = context(),
-          .query = query::bind(query, query::schema_of(table)),
+          .query = query::bind_with_keys(query, table).query,
           .run = run_whole,
           .fingerprint = fingerprint_of(query)};
 }

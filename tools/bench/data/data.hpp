@@ -13,6 +13,7 @@
 #include "kernels/common/problem.hpp"
 #include "tools/bench/data/grid.hpp"
 
+// Makes the keys of a cell of a benchmark, of generated data or of columns of a file.
 namespace skyrank::bench {
 
 /// The key columns of a cell. The smallest value is the best.

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+// Writes the JSON of the command line: errors, documents and lines.
 namespace skyrank::tools {
 
 /// Members keep the order in which they are written.

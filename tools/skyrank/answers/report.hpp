@@ -15,6 +15,7 @@
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/text/words.hpp"
 
+// Prints errors, warnings and tables as all commands do.
 namespace skyrank::tools {
 
 /// Errors that end one query but not the run. Several queries often fail for one reason (a missing file): each message

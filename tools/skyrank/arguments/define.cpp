@@ -4,6 +4,7 @@
 #include "tools/skyrank/arguments/arguments.hpp"
 #include "tools/skyrank/version/build_info.hpp"
 
+// Defines the commands and options of the command line, each with its help.
 namespace skyrank::tools {
 namespace {
 

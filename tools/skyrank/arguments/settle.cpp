@@ -15,6 +15,7 @@
 #include "engine/text.hpp"
 #include "tools/skyrank/arguments/arguments.hpp"
 
+// Completes parsed arguments: sizes, times, and options that exclude each other.
 namespace skyrank::tools {
 namespace {
 

@@ -16,6 +16,7 @@
 #include "tools/skyrank/text/words.hpp"
 #include "tools/skyrank/version/build_info.hpp"
 
+// Runs `skyrank bench`: measures the cells of a grid, and shows them as tables and as a CSV file.
 namespace skyrank::tools {
 namespace {
 

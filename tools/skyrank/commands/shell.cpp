@@ -22,6 +22,7 @@
 #include "tools/skyrank/shell/line_editor.hpp"
 #include "tools/skyrank/tables/sql_batch.hpp"
 
+// Runs the interactive shell: commands that begin with a point, and statements of SQL over any number of lines.
 namespace skyrank::tools {
 namespace {
 

@@ -24,6 +24,7 @@
 #include "tools/skyrank/commands.hpp"
 #include "tools/skyrank/tables/batch_input.hpp"
 
+// Follows a stream of rows with a standing query, and shows each change of its answer.
 namespace skyrank::tools {
 namespace {
 

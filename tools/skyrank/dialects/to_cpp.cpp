@@ -10,6 +10,7 @@
 #include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
+// Writes queries as C++ that builds them.
 namespace skyrank::tools {
 namespace {
 

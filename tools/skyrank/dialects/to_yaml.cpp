@@ -11,6 +11,7 @@
 #include "tools/skyrank/dialects/clauses.hpp"
 #include "tools/skyrank/dialects/dialects.hpp"
 
+// Writes queries as a batch of YAML.
 namespace skyrank::tools {
 namespace {
 

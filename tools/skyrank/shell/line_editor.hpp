@@ -8,6 +8,7 @@
 
 #include "tools/skyrank/terminal/signals.hpp"
 
+// Reads lines for the shell: with history and completion on a terminal, plainly elsewhere.
 namespace skyrank::tools {
 
 /// The outcome of reading a line.

@@ -327,7 +327,8 @@ InputTable InputTables::get(const Query& query) {
     entry.failure = std::current_exception();
     throw;
   }
-  query::refuse_unsupported(query, entry.column_names->unsupported);
+  const auto& [names, unsupported] = *entry.column_names;
+  query::refuse_unsupported(query, query::names_of(names, unsupported), unsupported);
   if (entry.source == nullptr) {
     open(entry);
     input.read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -383,9 +384,9 @@ datasets::LoadOptions InputTables::load_options(const std::string& table,
 
 /// Returns what tables in memory leave of the limit.
 std::size_t InputTables::memory_to_read() const {
-  constexpr std::size_t kLeast = 8;  // as a share
+  constexpr std::size_t kMinShare = 8;  // as a share
   const std::size_t all = memory_.engine + memory_.to_keep;
-  return std::max(all - std::min(all, static_cast<std::size_t>(kept_bytes_)), all / kLeast);
+  return std::max(all - std::min(all, static_cast<std::size_t>(kept_bytes_)), all / kMinShare);
 }
 
 /// Loads a table; text that is too large for that is read in blocks.

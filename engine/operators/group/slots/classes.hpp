@@ -8,6 +8,7 @@
 #include "engine/operators/group/slots/row_slots.hpp"
 #include "engine/plan/numbering.hpp"
 
+// Numbers rows by equal values, in order of their first rows: the groups and partitions of a query.
 namespace skyrank::exec {
 
 /// Equivalence classes of the positions [0, n) of a row set, numbered in order of their first position.

@@ -7,6 +7,7 @@
 #include "engine/plan/numbering.hpp"
 #include "engine/plan/operator_cost.hpp"
 
+// Prices the numbering of rows by their groups or partitions.
 namespace skyrank::exec {
 
 /// The size of a problem: rows that get the numbers of their groups or partitions.

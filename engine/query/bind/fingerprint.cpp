@@ -1,11 +1,14 @@
+#include "engine/query/bind/fingerprint.hpp"
+
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <variant>
 
 #include <skyrank/partial.hpp>
 
 #include "engine/query/check.hpp"
+#include "engine/query/written_names.hpp"
 
 namespace skyrank {
 inline namespace v0 {
@@ -46,11 +49,17 @@ class Hash {
     add(term.expression);
     add(std::int64_t{term.high});
   }
-  void add(const GroupKey& key) {
+  void add(const GroupKey& key) { add(key, key); }
+  /// Adds a key that is `named` in a table, where that counts.
+  void add(const GroupKey& key, const GroupKey& named) {
+    if (key.name == query::output_name(key.expression)) return add(named.expression);
     add(key.expression);
-    if (key.name == query::output_name(key.expression)) return;
     add_text(" as ");
     add_text(key.name);
+  }
+  void add(const std::vector<GroupKey>& keys, const std::vector<GroupKey>& named) {
+    add(static_cast<std::int64_t>(keys.size()));
+    for (std::size_t i = 0; i < keys.size(); ++i) add(keys[i], named[i]);
   }
   void add(const SelectItem& item) {
     add_text(item.name);
@@ -85,13 +94,18 @@ class Hash {
 
 }  // namespace
 
-std::string fingerprint_of(const Query& query) {
+std::string fingerprint_of(const Query& query) { return query::fingerprint_of(query, query::keys_of_table(query)); }
+
+}  // namespace v0
+
+std::string query::fingerprint_of(const Query& query, const std::vector<GroupKey>& keys) {
+  const bool by_groups = !query.group_by().empty();
   Hash hash;
   hash.add(query.where());
-  hash.add(query.group_by());
+  hash.add(query.group_by(), keys);
   hash.add(query.aggregate());
   if (query.having()) hash.add(query.having());
-  hash.add(query.partition_by());
+  hash.add(query.partition_by(), by_groups ? query.partition_by() : keys);
   hash.add(std::int64_t{query.prefer().has_value()});
   if (query.prefer()) hash.add(*query.prefer());
   hash.add(query.levels());
@@ -110,5 +124,4 @@ std::string fingerprint_of(const Query& query) {
   return hash.text();
 }
 
-}  // namespace v0
 }  // namespace skyrank

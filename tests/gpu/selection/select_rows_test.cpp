@@ -231,7 +231,8 @@ TEST_F(SelectRowsOnGpu, BoundariesOfThePolicies) {
   constexpr std::size_t kWidth = 4;
   unsigned seed = 400;
   const auto expect = [&](std::size_t rows, std::size_t columns, std::size_t k) {
-    expect_selected(random_matrix(Type::float32, rows, columns, ++seed), {.k = k, .largest = seed % 2 == 0});
+    ++seed;
+    expect_selected(random_matrix(Type::float32, rows, columns, seed), {.k = k, .largest = seed % 2 == 0});
   };
   const auto expect_around = [&](std::size_t columns, std::size_t k) {
     for (const std::size_t wanted : {k, k + 1}) expect(2, columns, wanted);

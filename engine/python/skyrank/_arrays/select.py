@@ -288,7 +288,8 @@ def select_tensor(torch: Any, x: Any, axis: int, k: int, words: Words) -> tuple[
     if x.is_neg():
         x = x.resolve_neg()
     if x.is_cpu:
-        values, positions = x.new_empty(shape), x.new_empty(shape, dtype=torch.int64 if wide else torch.int32)
+        values = x.new_empty(*shape)  # faster than of a list
+        positions = x.new_empty(*shape, dtype=torch.int64 if wide else torch.int32)
         if 0 not in shape:
             output = (values.data_ptr(), positions.data_ptr())
             _core.select_k_at(x.data_ptr(), name, sizes, x.stride(), axis, k, *output, *words)
@@ -299,7 +300,7 @@ def select_tensor(torch: Any, x: Any, axis: int, k: int, words: Words) -> tuple[
         with torch.cuda.device(index):
             return select_tensor(torch, x, axis, k, words)
     gpu = _gpus.get(index) or _gpu_of(torch, index, x.device)
-    values, positions = x.new_empty(*shape), gpu.positions[wide].new_empty(*shape)  # faster than of a list
+    values, positions = x.new_empty(*shape), gpu.positions[wide].new_empty(*shape)
     if 0 in shape:
         return values, positions
     if len(sizes) > 2:  # as a matrix, copied where it is none

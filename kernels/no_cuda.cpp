@@ -63,8 +63,8 @@ void finish_reading(int /*ordinal*/) noexcept {}
 std::size_t select_workspace_bytes(const SelectProblem& /*problem*/) {
   throw Failure("select_k", find_devices().reason, __FILE__, __LINE__);
 }
-void select_rows(const SelectProblem& /*problem*/, void* /*workspace*/, std::size_t /*workspace_bytes*/,
-                 void* /*stream*/) {
+std::size_t select_rows(const SelectProblem& /*problem*/, void* /*workspace*/, std::size_t /*workspace_bytes*/,
+                        void* /*stream*/) {
   throw Failure("select_k", find_devices().reason, __FILE__, __LINE__);
 }
 

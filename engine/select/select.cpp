@@ -142,12 +142,12 @@ void select_k(const MatrixView& matrix, std::int64_t k, const SelectOutput& outp
   check_pointers(matrix, output);
   const SelectProblem problem = problem_of(matrix, k, output, options);
   try {
-    const std::size_t needed = kernels::cuda::select_workspace_bytes(problem);
-    if (workspace_bytes < needed || (workspace == nullptr && needed > 0)) {
+    const std::size_t given = workspace == nullptr ? 0 : workspace_bytes;
+    const std::size_t needed = kernels::cuda::select_rows(problem, workspace, given, stream);
+    if (given < needed) {
       throw DataError("this selection needs a workspace of " + std::to_string(needed) + " bytes, not " +
-                      std::to_string(workspace == nullptr ? 0 : workspace_bytes));
+                      std::to_string(given));
     }
-    kernels::cuda::select_rows(problem, workspace, workspace_bytes, stream);
   } catch (const kernels::cuda::Failure& failure) {
     throw DeviceError(failure.what());
   }

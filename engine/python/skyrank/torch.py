@@ -20,6 +20,15 @@ _TYPES = frozenset(getattr(_torch, name) for name in _select.TYPES if hasattr(_t
 # Looked up once, as a small selection takes a GPU no longer than the host takes to ask for it.
 _strided = _torch.strided
 _answer_type = _torch.return_types.topk
+_Tensor = _torch.Tensor
+_WHOLE = (int, _torch.SymInt)
+_is_compiling = _torch.compiler.is_compiling
+_is_grad_enabled = _torch.is_grad_enabled
+try:
+    _dispatch_modes: Any = _torch._C._len_torch_dispatch_stack
+    _transforms = _torch._C._functorch.peek_interpreter_stack
+except AttributeError:
+    _dispatch_modes = None
 
 
 def topk(
@@ -43,7 +52,7 @@ def topk(
     Returns:
         `torch.return_types.topk`: values of the type of `input`, and indices of int64.
     """
-    if not _is_ours(input) or not isinstance(k, (int, _torch.SymInt)) or not isinstance(dim, int):
+    if not _is_ours(input) or not isinstance(k, _WHOLE) or not isinstance(dim, int):
         return _torch.topk(input, k, dim, largest, sorted, out=out)
     select = _run if _runs_at_once(input) else _torch.ops.skyrank.topk
     answer = select(input, k, dim, largest, sorted)
@@ -58,7 +67,7 @@ def topk(
 
 def _is_ours(input: Any) -> bool:
     return (
-        isinstance(input, _torch.Tensor)
+        isinstance(input, _Tensor)
         and input.dtype in _TYPES
         and (input.is_cuda or input.is_cpu or input.is_meta)
         and input.layout is _strided
@@ -67,13 +76,14 @@ def _is_ours(input: Any) -> bool:
 
 def _dimension(input: Any, k: Any, dim: int) -> int:
     """Returns the index of a dimension from 0 on; the errors of torch.topk where it or k is out of range."""
-    dimensions = max(input.dim(), 1)
+    sizes = input.shape
+    dimensions = len(sizes) or 1
     if not -dimensions <= dim < dimensions:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-dimensions}, {dimensions - 1}], but got {dim})"
         )
     dim %= dimensions
-    size = input.shape[dim] if input.dim() > 0 else 1
+    size = sizes[dim] if sizes else 1
     if type(k) is not int or type(size) is not int or not 0 <= k <= size:  # else it takes long for nothing
         _torch._check(k >= 0 and k <= size, lambda: "selected index k out of range")
     return dim
@@ -91,8 +101,7 @@ def _run(input: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Any
     dim = _dimension(input, k, dim)
     if input.dim() == 0:
         return input.clone(), _torch.zeros((), dtype=_torch.int64, device=input.device)
-    asked = _select.Asked(k, dim, largest, sorted, largest, True)
-    values, indices = _select.select_tensor(_torch, input, asked)
+    values, indices = _select.select_tensor(_torch, input, dim, k, (True, largest, sorted, largest))
     if dim == input.dim() - 1:
         return values, indices
     # Not by contiguous(), which leaves the strides of empty tensors as they are.
@@ -142,15 +151,11 @@ def _runs_at_once(input: Any) -> bool:
 
     That takes several times as long as a small selection. Its words are not public, so a torch without them dispatches.
     """
-    if type(input) is not _torch.Tensor or _torch.compiler.is_compiling() or input.is_meta:
+    if type(input) is not _Tensor or _is_compiling() or input.is_meta:
         return False
-    if input.requires_grad and _torch.is_grad_enabled():
+    if input.requires_grad and _is_grad_enabled():
         return False
-    try:
-        inside = _torch._C
-        return not inside._len_torch_dispatch_stack() and inside._functorch.peek_interpreter_stack() is None
-    except AttributeError:
-        return False
+    return _dispatch_modes is not None and not _dispatch_modes() and _transforms() is None
 
 
 _library = _torch.library.Library("skyrank", "DEF")

@@ -1,7 +1,6 @@
 #include <skyrank/select.hpp>
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -98,6 +96,7 @@ Rows rows_of(const void* first, ElementType type, const Sizes& shape, const Size
   matrix.columns = shape[axis];
   matrix.column_stride = strides[axis] * width;
   matrix.rows = 1;
+  matrix.row_stride = matrix.columns * matrix.column_stride;
   if (!others.empty()) {
     matrix.rows = others.back().size;
     matrix.row_stride = others.back().stride;
@@ -189,9 +188,10 @@ void select_for_python(const Rows& rows, std::size_t elements, std::int64_t k, c
 /// Selects along an axis of an array into two others, whose last axis has the k of each row. `type` stands in place of
 /// the array's own where it is not empty.
 void select_k_in_view(const TensorView& view, const std::string& type, std::size_t axis, std::int64_t k,
-                      const Output& values, const Output& positions, bool largest, bool sorted, bool nan_first) {
+                      const Output& values, const Output& positions, bool wide, bool largest, bool sorted,
+                      bool nan_first) {
   const ElementType element = type.empty() ? view.type.value() : element_named(type);
-  const SelectOutput output{values.data(), positions.data(), positions_of(positions.itemsize() == 8)};
+  const SelectOutput output{values.data(), positions.data(), positions_of(wide)};
   select_for_python(rows_of(view.array.data(), element, view.shape, view.strides, axis), view.array.size(), k, output,
                     options_of(largest, sorted, nan_first));
 }
@@ -207,25 +207,20 @@ void select_k_at(std::uintptr_t address, const std::string& type, const Sizes& s
                     options_of(largest, sorted, nan_first));
 }
 
-/// The address of a matrix, its rows and columns, and the strides of both in bytes.
-using DeviceMatrix = std::tuple<std::uintptr_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-
-/// Puts a selection on a stream of the current GPU. `output` has the addresses of values and positions. `allocate`
-/// returns memory of so many bytes and its address; it is not called for none.
-void select_k_on_device(const std::string& type, const DeviceMatrix& place, std::int64_t k,
-                        std::pair<std::uintptr_t, std::uintptr_t> output, bool wide, bool largest, bool sorted,
-                        bool nan_first, std::uintptr_t stream, const nb::callable& allocate) {
-  MatrixView matrix;
-  matrix.type = element_named(type);
-  std::uintptr_t address = 0;
-  std::tie(address, matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride) = place;
-  matrix.values = pointer_of(address);
+/// Puts a selection on a stream of the current GPU; the array has one or two axes. `allocate` returns memory of so many
+/// bytes and its address; it is not called for none.
+void select_k_on_device(std::uintptr_t address, const std::string& type, const Sizes& shape, const Sizes& strides,
+                        std::size_t axis, std::int64_t k, std::uintptr_t values, std::uintptr_t positions, bool wide,
+                        bool largest, bool sorted, bool nan_first, std::uintptr_t stream,
+                        const nb::callable& allocate) {
+  const Rows rows = rows_of(pointer_of(address), element_named(type), shape, strides, axis);
+  const MatrixView& matrix = rows.batches.matrix;
   const SelectOptions options = options_of(largest, sorted, nan_first);
-  const SelectOutput selected{pointer_of(output.first), pointer_of(output.second), positions_of(wide)};
+  const SelectOutput output{pointer_of(values), pointer_of(positions), positions_of(wide)};
   std::size_t bytes = 0;
   {
     const nb::gil_scoped_release no_gil;  // the first call to a GPU takes long
-    bytes = select_k_workspace_bytes(matrix, k, selected.position_type, options);
+    bytes = select_k_workspace_bytes(matrix, k, output.position_type, options);
   }
   nb::object workspace;
   void* memory = nullptr;
@@ -234,7 +229,7 @@ void select_k_on_device(const std::string& type, const DeviceMatrix& place, std:
     memory = pointer_of(nb::cast<std::uintptr_t>(workspace[1]));
   }
   const nb::gil_scoped_release no_gil;
-  select_k(matrix, k, selected, options, memory, bytes, pointer_of(stream));
+  select_k(matrix, k, output, options, memory, bytes, pointer_of(stream));
 }
 
 /// Returns a tensor of bfloat16 over the memory of an array of uint16, for libraries that take DLPack.
@@ -254,8 +249,8 @@ void bind_select(nb::module_& module) {
       .def("type", [](const TensorView& view) { return view.type ? to_string(*view.type) : std::string(); });
   module.def("view_of_tensor", &view_of_tensor);
   module.def("select_k_in_view", &select_k_in_view, nb::arg("view"), nb::arg("type"), nb::arg("axis"), nb::arg("k"),
-             nb::arg("values").noconvert(), nb::arg("positions").noconvert(), nb::arg("largest"), nb::arg("sorted"),
-             nb::arg("nan_first"));
+             nb::arg("values").noconvert(), nb::arg("positions").noconvert(), nb::arg("wide"), nb::arg("largest"),
+             nb::arg("sorted"), nb::arg("nan_first"));
   module.def("select_k_at", &select_k_at);
   module.def("select_k_on_device", &select_k_on_device);
   module.def("bfloat16_tensor", &bfloat16_tensor);

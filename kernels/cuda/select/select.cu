@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "kernels/cuda/device/context.hpp"
@@ -222,18 +221,14 @@ std::size_t select_workspace_bytes(const SelectProblem& problem) {
   return workspace.bytes();
 }
 
-void select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream) {
+std::size_t select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream) {
   const std::size_t needed = select_workspace_bytes(problem);
-  if (workspace_bytes < needed) {
-    throw Failure("select_rows",
-                  "it needs a workspace of " + std::to_string(needed) + " bytes and has one of " +
-                      std::to_string(workspace_bytes),
-                  __FILE__, __LINE__);
-  }
+  if (needed > workspace_bytes) return needed;
   // Without a need for memory there may be none, which must not count as asking for the need.
   std::byte none{};
   select::Workspace memory(needed == 0 ? &none : workspace);
   select::select_in(problem, memory, static_cast<cudaStream_t>(stream));
+  return needed;
 }
 
 }  // namespace skyrank::kernels::cuda

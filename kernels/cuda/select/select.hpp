@@ -11,8 +11,8 @@ namespace skyrank::kernels::cuda {
 /// addresses do not matter. Throws Failure.
 std::size_t select_workspace_bytes(const SelectProblem& problem);
 
-/// Selects on the current device, in the order of `stream`, a cudaStream_t; never waits for it. `workspace` has at
-/// least the bytes that `select_workspace_bytes` returns. Throws Failure.
-void select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream);
+/// Selects on the current device, in the order of `stream`, a cudaStream_t; never waits for it. Returns the bytes that
+/// `select_workspace_bytes` does; if they are more than `workspace_bytes`, does nothing else. Throws Failure.
+std::size_t select_rows(const SelectProblem& problem, void* workspace, std::size_t workspace_bytes, void* stream);
 
 }  // namespace skyrank::kernels::cuda

@@ -7,6 +7,7 @@
 #include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/kernel/shared.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/device/sort_and_scan.hpp"
 
 namespace skyrank::kernels::cuda::topk {
@@ -88,9 +89,25 @@ Buffer<RowId> rows_of(const E& elements, const typename E::Element* sorted, std:
   return rows;
 }
 
-#define SKYRANK_INSTANTIATE(E)                                                \
-  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&); \
-  template Buffer<RowId> rows_of(const E&, const E::Element*, std::size_t, DeviceContext&, const unsigned*);
+// Elements have the lowest row ids of their key, so what is missing are the rows behind the last one's that have the
+// same key, in the order of the rows: nothing has to be sorted. Floor: one read of the keys behind the last row, and,
+// if there are ties, a second one.
+template <class E>
+Buffer<RowId> rows_with_ties(const E& elements, std::size_t n, const typename E::Element* least, std::size_t k,
+                             DeviceContext& device) {
+  const typename E::Element last = value_at(least + k - 1, device);
+  const std::size_t begin = elements.row(last) + 1;
+  const Selection ties(HasKey<typename E::Key>{elements.keys + begin, E::key(last)}, n - begin, device);
+  auto rows = device.allocate<RowId>(k + ties.count());
+  launch("row_ids", row_ids<typename E::Element>, one_each(k), device.stream(), least, k, E::kRowMask, rows.data());
+  if (rows.size() > k) ties.list(IdAt{.first = begin}, rows.data() + k);
+  return rows;
+}
+
+#define SKYRANK_INSTANTIATE(E)                                                                               \
+  template void take_all(const E&, std::size_t, E::Element*, DeviceContext&);                                \
+  template Buffer<RowId> rows_of(const E&, const E::Element*, std::size_t, DeviceContext&, const unsigned*); \
+  template Buffer<RowId> rows_with_ties(const E&, std::size_t, const E::Element*, std::size_t, DeviceContext&);
 SKYRANK_INSTANTIATE(ByteElements)
 SKYRANK_INSTANTIATE(HalfElements)
 SKYRANK_INSTANTIATE(ShortElements)

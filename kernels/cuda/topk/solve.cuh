@@ -12,7 +12,6 @@
 #include "kernels/cuda/topk/finish.hpp"
 #include "kernels/cuda/topk/in_order/least_in_order.hpp"
 #include "kernels/cuda/topk/keys.hpp"
-#include "kernels/cuda/topk/ties.cuh"
 #include "kernels/cuda/topk/wide.cuh"
 
 // Runs a top-k algorithm on a GPU: keys to the device, the algorithm, the answer back.

@@ -1,4 +1,4 @@
-#include "kernels/cuda/topk/wide.hpp"
+#include "kernels/cuda/topk/wide.cuh"
 
 #include <bit>
 #include <cstdint>
@@ -6,8 +6,9 @@
 #include "kernels/cuda/device/calls.hpp"
 #include "kernels/cuda/device/kernel/search.cuh"
 #include "kernels/cuda/device/launch.cuh"
+#include "kernels/cuda/device/select.cuh"
 #include "kernels/cuda/device/sort_and_scan.hpp"
-#include "kernels/cuda/topk/ties.cuh"
+#include "kernels/cuda/topk/finish.hpp"
 
 namespace skyrank::kernels::cuda::topk {
 namespace {

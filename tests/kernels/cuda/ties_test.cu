@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/topk/ties.cuh"
+#include "kernels/cuda/topk/finish.hpp"
 #include "tests/kernels/cuda/device_copies.hpp"
 
 // Compares the rows that tie with the last of the k least elements with a stable sort of all rows.

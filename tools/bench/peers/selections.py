@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The k best of each row of a matrix: SkyRank beside torch, FlashInfer, RAFT and NumPy, on one GPU or on the CPU.
+"""The k best of each row of a matrix: SkyRank beside torch, CUB, FlashInfer, RAFT and NumPy, on one GPU or on the CPU.
 
 A cell is a shape, k, a type of elements and a distribution. Each side selects the k largest with positions of 64 bits
 from the same tensor where it lies. On a GPU a call is timed by two events around it, in turns with the others, after a
@@ -9,14 +9,21 @@ count. SkyRank's answers are always in order, of equal elements the first; other
 Each answer of SkyRank is compared with a stable sort, those of others by their values.
 
 Needs the Python package, built with GPU kernels for a GPU, and torch. flashinfer, pylibraft and numpy are measured where
-they are installed and take the cell's type:
+they are installed and take the cell's type; cub::DeviceTopK, for one row, with the sources of CCCL 3.6 or later:
   PYTHONPATH=build/release/python python3 tools/bench/peers/selections.py --device cuda --out selections.csv
+  git clone https://github.com/NVIDIA/cccl build/cccl    # then with: --cccl build/cccl
 """
 
 import argparse
 import csv
+import ctypes
+import functools
 import importlib.metadata
+import pathlib
+import re
 import statistics
+import subprocess
+import tempfile
 import time
 
 import skyrank
@@ -94,6 +101,46 @@ def raft_of(x, k):
     return call
 
 
+@functools.cache
+def device_topk(cccl):
+    """Compiles device_topk.cu for the current GPU; returns its function."""
+    library = pathlib.Path(tempfile.mkdtemp()) / "device_topk.so"
+    includes = [f"-I{cccl}/{folder}" for folder in ("cub", "thrust", "libcudacxx/include")]
+    architecture = "sm_" + "".join(map(str, torch.cuda.get_device_capability()))
+    source = pathlib.Path(__file__).with_name("device_topk.cu")
+    options = ["-O3", "-std=c++17", "-shared", "-Xcompiler=-fPIC", f"-arch={architecture}"]
+    subprocess.run(["nvcc", *options, *includes, source, "-o", library], check=True)
+    function = ctypes.CDLL(library).device_topk
+    size, pointer = ctypes.c_int64, ctypes.c_void_p
+    function.argtypes = [pointer, size, size, pointer, pointer, pointer, ctypes.POINTER(ctypes.c_size_t), pointer]
+    return function
+
+
+def cub_of(x, k, cccl):
+    if x.device.type != "cuda" or x.dtype != torch.float32 or x.shape[0] != 1:
+        return None
+    function = device_topk(cccl)
+    values = torch.empty((1, k), device=x.device)
+    positions = torch.empty((1, k), dtype=torch.int64, device=x.device)
+    size = ctypes.c_size_t()
+
+    def select(temporary):
+        addresses = (x.data_ptr(), x.shape[1], k, values.data_ptr(), positions.data_ptr(), temporary)
+        if function(*addresses, ctypes.byref(size), torch.cuda.current_stream().cuda_stream) != 0:
+            raise RuntimeError("cub::DeviceTopK failed")
+        return values, positions
+
+    select(None)
+    memory = torch.empty(max(size.value, 1), dtype=torch.uint8, device=x.device)
+    return lambda: select(memory.data_ptr())
+
+
+def version_of_cccl(cccl):
+    header = pathlib.Path(cccl, "libcudacxx/include/cuda/std/__cccl/version.h").read_text()
+    version = int(re.search(r"define CCCL_VERSION (\d+)", header)[1])
+    return f"{version // 1_000_000}.{version // 1000 % 1000}.{version % 1000}"
+
+
 def numpy_of(x, k):
     import numpy
 
@@ -118,9 +165,11 @@ SIDES = [
 ]
 
 
-def sides_of(x, k):
+def sides_of(x, k, cccl):
     """Returns the sides that can be measured, by name."""
     found = {}
+    if cccl is not None and (call := cub_of(x, k, cccl)) is not None:
+        found[f"cub-unsorted-{version_of_cccl(cccl)}"] = call
     for name, package, make in SIDES:
         try:
             call = make(x, k)
@@ -156,9 +205,9 @@ def seconds_of(call, flush):
     return begin.elapsed_time(end) / 1e3
 
 
-def measure(x, k, rounds, flush):
+def measure(x, k, cccl, rounds, flush):
     """Returns the median seconds of each side, and what was wrong; None where an answer was."""
-    sides = sides_of(x, k)
+    sides = sides_of(x, k, cccl)
     times = {name: [] for name in sides}
     for turn in range(rounds + 3):
         for name, call in sides.items():
@@ -175,6 +224,7 @@ def main():
     parser.add_argument("--types", default="float32", help="types of torch, with commas between them")
     parser.add_argument("--distributions", default="normal", help=f"of {', '.join(DISTRIBUTIONS)}; all: each")
     parser.add_argument("--max-elements", type=int, default=2**29, help="larger cells are left out")
+    parser.add_argument("--cccl", metavar="FOLDER", help="sources of CCCL, with which cub::DeviceTopK is measured")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--out", required=True, help="CSV file")
     arguments = parser.parse_args()
@@ -192,7 +242,7 @@ def main():
                 for type_name in arguments.types.split(","):
                     x = DISTRIBUTIONS[name](Size(rows, columns, arguments.device)).to(getattr(torch, type_name))
                     for k in wanted:
-                        medians = measure(x, k, arguments.rounds, flush)
+                        medians = measure(x, k, arguments.cccl, arguments.rounds, flush)
                         for side, seconds in medians.items():
                             ms = "wrong" if seconds is None else f"{seconds * 1e3:.4f}"
                             wrong += seconds is None

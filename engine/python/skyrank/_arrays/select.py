@@ -10,6 +10,10 @@ from .. import _core
 from .._errors import DataError, QueryError, required
 from .._input.tensors import GPUS, HOSTS
 
+TYPES = frozenset(
+    [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "bfloat16", "float32", "float64"]
+)
+
 
 class Selected(NamedTuple):
     """The elements that `select_k` selects; it unpacks as ``values, positions``.
@@ -21,24 +25,6 @@ class Selected(NamedTuple):
 
     values: Any
     positions: Any
-
-
-class Asked(NamedTuple):
-    """Says what to select. `axis` is an index from 0 on."""
-
-    k: int
-    axis: int
-    largest: bool
-    sorted: bool
-    nan_first: bool
-    wide: bool
-
-    def shape(self, shape: tuple[int, ...]) -> list[int]:
-        """Returns the shape of an answer with its axis at the end."""
-        sizes = list(shape)
-        del sizes[self.axis]
-        sizes.append(self.k)
-        return sizes
 
 
 def select_k(
@@ -107,8 +93,15 @@ def select_k(
     )
 
 
-def _asked(dimensions: int, k: Any, largest: Any, sorted: Any, axis: Any, nan: Any, positions: Any) -> Asked:
-    """Returns the arguments in one form; QueryError where they have none."""
+# Says of positions whether they are wide, of elements whether the largest are wanted and sorted, and whether NaN is first.
+# Functions of the core take these in this order.
+Words = tuple[bool, bool, bool, bool]
+
+
+def _asked(
+    dimensions: int, k: Any, largest: Any, sorted: Any, axis: Any, nan: Any, positions: Any
+) -> tuple[int, int, Words]:
+    """Returns the axis from 0 on, k and the other arguments in one form; QueryError where they have none."""
     if type(axis) is not int:
         axis = _whole(axis, "axis")
     if dimensions == 0:
@@ -121,7 +114,7 @@ def _asked(dimensions: int, k: Any, largest: Any, sorted: Any, axis: Any, nan: A
         raise QueryError(f"`positions` is 'int64' or 'int32', not {positions!r}")
     if type(k) is not int:
         k = _whole(k, "k")
-    return Asked(k, axis % dimensions, bool(largest), bool(sorted), nan == "first", positions == "int64")
+    return axis % dimensions, k, (positions == "int64", bool(largest), bool(sorted), nan == "first")
 
 
 def _whole(number: Any, name: str) -> int:
@@ -131,10 +124,14 @@ def _whole(number: Any, name: str) -> int:
         raise QueryError(f"`{name}` is a whole number, not {number!r}") from error
 
 
-def _check_size(asked: Asked, size: int) -> None:
-    """Raises DataError before memory for more elements than there are is asked for."""
-    if not 0 <= asked.k <= size:
-        raise DataError(f"k is 0 to the number of elements along the axis, which is {size}; it is {asked.k}")
+def _answer_shape(sizes: tuple[int, ...], axis: int, k: int) -> list[int]:
+    """Returns the shape of an answer with its axis at the end; DataError where k is more elements than there are."""
+    shape = list(sizes)
+    size = shape.pop(axis)
+    if not 0 <= k <= size:
+        raise DataError(f"k is 0 to the number of elements along the axis, which is {size}; it is {k}")
+    shape.append(k)
+    return shape
 
 
 def _wrong_type(name: Any) -> DataError:
@@ -147,12 +144,6 @@ def _wrong_type(name: Any) -> DataError:
 # -------------------------------------------------------------------------------------------------------------- host
 
 
-def _select_in_view(view: _core.TensorView, asked: Asked, type: str, values: Any, positions: Any) -> None:
-    """Selects into two arrays whose last axis has the k of each row."""
-    words = (asked.largest, asked.sorted, asked.nan_first)
-    _core.select_k_in_view(view, type, asked.axis, asked.k, values, positions, *words)
-
-
 def _select_in_numpy(x: Any, *given: Any) -> Selected:
     import numpy
 
@@ -160,26 +151,26 @@ def _select_in_numpy(x: Any, *given: Any) -> Selected:
         if isinstance(x, numpy.ma.MaskedArray):
             raise DataError("a masked array has elements without a value; x.filled(...) gives them one")
         x = numpy.asarray(x)
-    asked = _asked(x.ndim, *given)
+    axis, k, words = _asked(x.ndim, *given)
     dtype = x.dtype
     bfloat16 = dtype.kind == "V" and dtype.name == "bfloat16"
     if not bfloat16 and (dtype.kind not in "iuf" or dtype.itemsize > 8):
         raise _wrong_type(dtype.name)
-    _check_size(asked, x.shape[asked.axis])
+    shape = _answer_shape(x.shape, axis, k)
     if not dtype.isnative:
         x = x.astype(dtype.newbyteorder("="))
-    words = x.view("uint16") if bfloat16 else x
-    values = numpy.empty(asked.shape(x.shape), words.dtype)
-    positions = numpy.empty(values.shape, "int64" if asked.wide else "int32")
+    bits = x.view("uint16") if bfloat16 else x
+    values = numpy.empty(shape, bits.dtype)
+    positions = numpy.empty(shape, "int64" if words[0] else "int32")
     if values.size > 0:
         # There is no view of strides that are no multiple of an element, as of the fields of packed records.
-        view = _core.view_of_tensor(words) or _core.view_of_tensor(numpy.ascontiguousarray(words))
+        view = _core.view_of_tensor(bits) or _core.view_of_tensor(numpy.ascontiguousarray(bits))
         assert view is not None
-        _select_in_view(view, asked, "bfloat16" if bfloat16 else "", values, positions)
+        _core.select_k_in_view(view, "bfloat16" if bfloat16 else "", axis, k, values, positions, *words)
     if bfloat16:
         values = values.view(dtype)
-    if asked.axis < x.ndim - 1:
-        return Selected(numpy.moveaxis(values, -1, asked.axis), numpy.moveaxis(positions, -1, asked.axis))
+    if axis < x.ndim - 1:
+        return Selected(numpy.moveaxis(values, -1, axis), numpy.moveaxis(positions, -1, axis))
     return Selected(values, positions)
 
 
@@ -202,17 +193,16 @@ def _select_in_tensor(x: Any, *given: Any) -> Selected:
     if view is None:
         raise DataError(f"a {kind} does not give its elements by __dlpack__")
     shape, name = view.shape(), view.type()
-    asked = _asked(len(shape), *given)
+    axis, k, words = _asked(len(shape), *given)
     if name == "":
         raise _wrong_type(getattr(x, "dtype", "that it has"))
-    _check_size(asked, shape[asked.axis])
     bfloat16 = name == "bfloat16"
-    values = numpy.empty(asked.shape(shape), "uint16" if bfloat16 else name)
-    positions = numpy.empty(values.shape, "int64" if asked.wide else "int32")
+    values = numpy.empty(_answer_shape(shape, axis, k), "uint16" if bfloat16 else name)
+    positions = numpy.empty(values.shape, "int64" if words[0] else "int32")
     if values.size > 0:
-        _select_in_view(view, asked, name, values, positions)
-    values = numpy.ascontiguousarray(numpy.moveaxis(values, -1, asked.axis))
-    positions = numpy.ascontiguousarray(numpy.moveaxis(positions, -1, asked.axis))
+        _core.select_k_in_view(view, name, axis, k, values, positions, *words)
+    values = numpy.ascontiguousarray(numpy.moveaxis(values, -1, axis))
+    positions = numpy.ascontiguousarray(numpy.moveaxis(positions, -1, axis))
     if bfloat16 and hasattr(x, "__array_namespace__"):
         return _of_library(x, _core.bfloat16_tensor(values), positions)
     return _of_library(x, values, positions)
@@ -234,11 +224,12 @@ def _select_in_torch(torch: Any, x: Any, *given: Any) -> Selected:
         raise DataError("a tensor with gradients goes to skyrank.torch.topk, or, without them, as tensor.detach()")
     if x.layout is not torch.strided or not (x.is_cpu or x.is_cuda):
         raise DataError(f"a tensor of layout {x.layout} on {x.device} is not read; dense ones on the CPU and GPUs are")
-    asked = _asked(x.ndim, *given)
-    values, positions = select_tensor(torch, x, asked)
-    if asked.axis == x.ndim - 1:
+    dimensions = x.ndim
+    axis, k, words = _asked(dimensions, *given)
+    values, positions = select_tensor(torch, x, axis, k, words)
+    if axis == dimensions - 1:
         return Selected(values, positions)
-    return Selected(values.movedim(-1, asked.axis), positions.movedim(-1, asked.axis))
+    return Selected(values.movedim(-1, axis), positions.movedim(-1, axis))
 
 
 class _Gpu:
@@ -249,7 +240,7 @@ class _Gpu:
         self.positions = {wide: self.memory.view(torch.int64 if wide else torch.int32) for wide in (True, False)}
 
     def allocate(self, size: int) -> tuple[Any, int]:
-        memory = self.memory.new_empty((size,))
+        memory = self.memory.new_empty(size)
         return memory, memory.data_ptr()
 
 
@@ -272,62 +263,56 @@ def _words_of(torch: Any) -> list[Any]:
 
     The functions for everyone take several times as long as those that they call, which a later torch may not have.
     """
-    if not _words:
-        inside = torch._C
-        by_name = torch.cuda.current_stream
-        _words.append(getattr(inside, "_cuda_getDevice", torch.cuda.current_device))
-        _words.append(getattr(inside, "_cuda_getCurrentRawStream", lambda device: by_name(device).cuda_stream))
+    inside = torch._C
+    by_name = torch.cuda.current_stream
+    _words[:] = (
+        getattr(inside, "_cuda_getDevice", torch.cuda.current_device),
+        getattr(inside, "_cuda_getCurrentRawStream", lambda device: by_name(device).cuda_stream),
+    )
     return _words
 
 
 def _gpu_of(torch: Any, index: int, device: Any) -> _Gpu:
-    gpu = _gpus.get(index)
-    if gpu is None:
-        gpu = _Gpu(torch, device)
-        if type(gpu.memory) is torch.Tensor:  # and not what a mode of torch makes instead
-            _gpus[index] = gpu
+    gpu = _Gpu(torch, device)
+    if type(gpu.memory) is torch.Tensor:  # and not what a mode of torch makes instead
+        _gpus[index] = gpu
     return gpu
 
 
-def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
+def select_tensor(torch: Any, x: Any, axis: int, k: int, words: Words) -> tuple[Any, Any]:
     """Returns the values and positions of a dense tensor of torch, with the axis at the end."""
     dtype, sizes = x.dtype, x.shape
     name = _names.get(dtype) or _name_of_type(dtype)
-    k, axis, largest, sorted, nan_first, wide = asked
-    columns = sizes[axis]
-    _check_size(asked, columns)
+    shape = _answer_shape(sizes, axis, k)
+    wide, largest, sorted, nan_first = words
     if x.is_neg():
         x = x.resolve_neg()
-    shape = asked.shape(sizes)
-    values = x.new_empty(shape)
     if x.is_cpu:
-        positions = x.new_empty(shape, dtype=torch.int64 if wide else torch.int32)
+        values = x.new_empty(*shape)  # faster than of a list
+        positions = x.new_empty(*shape, dtype=torch.int64 if wide else torch.int32)
         if 0 not in shape:
-            addresses = (values.data_ptr(), positions.data_ptr())
-            words = (wide, largest, sorted, nan_first)
-            _core.select_k_at(x.data_ptr(), name, sizes, x.stride(), axis, k, *addresses, *words)
+            output = (values.data_ptr(), positions.data_ptr())
+            _core.select_k_at(x.data_ptr(), name, sizes, x.stride(), axis, k, *output, *words)
         return values, positions
     index = x.get_device()
-    gpu = _gpu_of(torch, index, x.device)
-    positions = gpu.positions[wide].new_empty(shape)
+    current_device, stream_of = _words or _words_of(torch)
+    if current_device() != index:
+        with torch.cuda.device(index):
+            return select_tensor(torch, x, axis, k, words)
+    gpu = _gpus.get(index) or _gpu_of(torch, index, x.device)
+    values, positions = x.new_empty(*shape), gpu.positions[wide].new_empty(*shape)
     if 0 in shape:
         return values, positions
-    width = x.element_size()
-    if len(sizes) == 1:
-        matrix = (x.data_ptr(), 1, columns, columns * width, x.stride(0) * width)
-    elif len(sizes) == 2:
-        strides = x.stride()
-        matrix = (x.data_ptr(), sizes[1 - axis], columns, strides[1 - axis] * width, strides[axis] * width)
-    else:
-        rows = x.detach().movedim(axis, -1).reshape(-1, columns)
-        matrix = (rows.data_ptr(), rows.shape[0], columns, rows.stride(0) * width, rows.stride(1) * width)
-    output = (values.data_ptr(), positions.data_ptr())
-    current_device, stream_of = _words_of(torch)
-    if current_device() == index:
-        _on_gpu(asked, name, matrix, output, stream_of(index), gpu.allocate)
-    else:
-        with torch.cuda.device(index):
-            _on_gpu(asked, name, matrix, output, stream_of(index), gpu.allocate)
+    if len(sizes) > 2:  # as a matrix, copied where it is none
+        x = x.detach().movedim(axis, -1).reshape(-1, sizes[axis])
+        sizes, axis = x.shape, 1
+    # Written out, as unpacking takes longer.
+    # fmt: off
+    _core.select_k_on_device(
+        x.data_ptr(), name, sizes, x.stride(), axis, k, values.data_ptr(), positions.data_ptr(), wide, largest, sorted,
+        nan_first, stream_of(index), gpu.allocate,
+    )
+    # fmt: on
     return values, positions
 
 
@@ -335,41 +320,26 @@ def select_tensor(torch: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
 
 
 def _select_in_cupy(cupy: Any, x: Any, *given: Any) -> Selected:
-    asked = _asked(x.ndim, *given)
+    axis, k, words = _asked(x.ndim, *given)
     name = x.dtype.name
     if name not in TYPES:
         raise _wrong_type(name)
-    _check_size(asked, x.shape[asked.axis])
+    shape = _answer_shape(x.shape, axis, k)
     with x.device:
-        matrix = cupy.moveaxis(x, asked.axis, -1).reshape(-1, x.shape[asked.axis])
-        values = cupy.empty(asked.shape(x.shape), x.dtype)
-        positions = cupy.empty(values.shape, "int64" if asked.wide else "int32")
+        values = cupy.empty(shape, x.dtype)
+        positions = cupy.empty(shape, "int64" if words[0] else "int32")
         if values.size > 0:
+            matrix = cupy.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+            if any(stride % x.itemsize for stride in matrix.strides):
+                matrix = cupy.ascontiguousarray(matrix)
 
             def allocate(size: int) -> tuple[Any, int]:
                 memory = cupy.empty(size, "uint8")
                 return memory, memory.data.ptr
 
-            place = (matrix.data.ptr, *matrix.shape, *matrix.strides)
+            strides = tuple(stride // x.itemsize for stride in matrix.strides)
+            place = (matrix.data.ptr, name, matrix.shape, strides, 1)
             output = (values.data.ptr, positions.data.ptr)
-            _on_gpu(asked, name, place, output, cupy.cuda.get_current_stream().ptr, allocate)
-        return Selected(cupy.moveaxis(values, -1, asked.axis), cupy.moveaxis(positions, -1, asked.axis))
-
-
-# -------------------------------------------------------------------------------------------------------------- GPUs
-
-TYPES = frozenset(
-    [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "bfloat16", "float32", "float64"]
-)
-
-
-def _on_gpu(
-    asked: Asked, name: str, matrix: tuple[int, ...], output: tuple[int, int], stream: int, allocate: Any
-) -> None:
-    """Puts a selection on a stream of the current GPU.
-
-    `matrix` has the address, the rows, the columns and their strides in bytes. `allocate` makes a workspace of so many
-    bytes and returns it with its address: the library's own, which it takes back in the order of the stream.
-    """
-    k, _, largest, sorted, nan_first, wide = asked
-    _core.select_k_on_device(name, matrix, k, output, wide, largest, sorted, nan_first, stream, allocate)
+            stream = cupy.cuda.get_current_stream().ptr
+            _core.select_k_on_device(*place, k, *output, *words, stream, allocate)
+        return Selected(cupy.moveaxis(values, -1, axis), cupy.moveaxis(positions, -1, axis))

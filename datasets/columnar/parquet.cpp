@@ -140,11 +140,11 @@ class FlatFields {
       const auto& stored = stored_field(*reader_, index);
       const parquet::ColumnDescriptor& column = *metadata_->schema()->Column(stored.column_index);
       const bool is_number = is_flat_number(*stored.field->type(), column);
-      const bool is_promised = std::ranges::count(selection.dictionary_leaves, stored.column_index) > 0;
-      const bool may_be_codes = is_promised || (is_one_file_ && !is_remote(file_.name));
+      const bool may_be_codes = std::ranges::count(selection.dictionary_leaves, stored.column_index) > 0 ||
+                                (is_one_file_ && !is_remote(file_.name));
       if (!is_number && !(may_be_codes && is_flat_text(*stored.field->type(), column))) continue;
       fields_.push_back({index, stored.column_index, stored.field, is_number, nullptr, {}, nullptr});
-      if (!is_number) fields_.back().room = room_of_dictionaries(is_promised);
+      if (!is_number) fields_.back().room = room_of_dictionaries();
     }
     pages_.resize(checked_multiply(fields_.size(), groups_.size(), "the number of column chunks"));
   }
@@ -196,12 +196,11 @@ class FlatFields {
       if (field.is_number) return field.numbers->read(piece.part, *group, field.leaf);
       const std::int64_t rows = is_whole ? group->metadata()->num_rows() : piece.pages->rows;
       if (*field.room < 0) return;
-      const auto codes = read_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
-      if (codes == nullptr || (*field.room -= bytes_of(*codes)) < 0) {
-        *field.room = -1;
-      } else {
-        field.strings[piece.part] = codes;
-      }
+      auto& codes = field.strings[piece.part];
+      codes = read_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
+      if (codes != nullptr) return;
+      codes = code_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
+      if (codes == nullptr || (*field.room -= bytes_of(*codes)) < 0) *field.room = -1;
     });
   }
 
@@ -216,18 +215,16 @@ class FlatFields {
   }
 
  private:
-  /// Bytes that dictionaries of a field may still take. Where all together take more, its strings come one by one:
-  /// whichever thread finds out, the sum is the same.
+  /// Bytes that the dictionaries which are made of a field may still take. Where all together take more, its strings
+  /// come one by one: whichever thread finds out, the sum is the same.
   using Room = std::atomic<std::int64_t>;
 
-  /// Returns the room of dictionaries in the file, any, or of such as are made here.
-  std::unique_ptr<Room> room_of_dictionaries(bool is_promised) const {
+  std::unique_ptr<Room> room_of_dictionaries() const {
     constexpr std::int64_t kFew = std::int64_t{1} << 20;
     constexpr std::int64_t kBytesOfRow = 8;
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // of one array
     const std::int64_t rows = std::min(rows_of(*metadata_, groups_), kMost / kBytesOfRow);
-    const std::int64_t made = std::min(kFew + kBytesOfRow * rows, kMost);
-    return std::make_unique<Room>(is_promised ? std::numeric_limits<std::int64_t>::max() : made);
+    return std::make_unique<Room>(std::min(kFew + kBytesOfRow * rows, kMost));
   }
 
   static std::int64_t bytes_of(const arrow::Array& codes) {

@@ -233,43 +233,6 @@ std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t r
   return with_index(arrow::int32(), std::int32_t{});
 }
 
-/// Reads strings that are stored one by one, or some of them, as a dictionary of the different ones and indices of 32
-/// bits into it. Returns null where few are equal, so that strings are as good.
-std::shared_ptr<arrow::Array> code_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
-                                           arrow::MemoryPool* pool) {
-  // Bytes of one array of strings have to be fewer, even if all are different.
-  const auto bytes = group.metadata()->ColumnChunk(leaf)->total_uncompressed_size();
-  if (bytes > std::numeric_limits<std::int32_t>::max()) return nullptr;
-  constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
-  constexpr std::int64_t kMinRowsOfText = 4;
-  const auto column = group.Column(leaf);
-  auto& reader = static_cast<StringsReader&>(*column);
-  std::vector<parquet::ByteArray> texts(static_cast<std::size_t>(kBatchRows));
-  TextCodes codes(pool);
-  BufferPtr buffer = memory_for(rows, sizeof(std::int32_t), pool);
-  Validity validity(rows, pool);
-  std::int64_t read_so_far = 0;
-  const auto read = [&](std::int64_t size, std::int16_t* levels, std::int32_t* values) {
-    Batch batch;
-    if (codes.size() > kFewTexts + read_so_far / kMinRowsOfText) return Batch{.rows = Batch::kEnd};
-    batch.rows = reader.ReadBatch(size, levels, nullptr, texts.data(), &batch.values);
-    for (std::int64_t i = 0; i < batch.values; ++i) {
-      const parquet::ByteArray& text = texts[static_cast<std::size_t>(i)];
-      values[i] = codes.code_of({reinterpret_cast<const char*>(text.ptr), text.len});
-    }
-    read_so_far += batch.rows;
-    return batch;
-  };
-  if (read_rows(reader, {rows}, reinterpret_cast<std::int32_t*>(buffer->mutable_data()), validity, read) < rows) {
-    return nullptr;
-  }
-  const std::int64_t nulls = validity.nulls();
-  const DataPtr data = arrow::ArrayData::Make(arrow::dictionary(arrow::int32(), arrow::utf8()), rows,
-                                              {validity.take(), std::move(buffer)}, nulls);
-  data->dictionary = codes.finish()->data();
-  return arrow::MakeArray(data);
-}
-
 /// Returns true for a column without lists and structs whose NULLs are its own.
 bool is_flat(const parquet::ColumnDescriptor& column) {
   return column.max_repetition_level() == 0 && column.max_definition_level() <= 1;
@@ -395,10 +358,45 @@ bool may_have_indices(const parquet::ColumnChunkMetaData& chunk) {
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
                                                 arrow::MemoryPool* pool) {
   if (rows < 0) return nullptr;
-  const auto coded = read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
+  return read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
     return read_strings(static_cast<StringsReader&>(reader), rows, pool);
   });
-  return coded != nullptr ? coded : code_strings(group, leaf, rows, pool);
+}
+
+std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
+                                                arrow::MemoryPool* pool) {
+  if (rows < 0) return nullptr;
+  // Bytes of one array of strings have to be fewer, even if all are different.
+  const auto bytes = group.metadata()->ColumnChunk(leaf)->total_uncompressed_size();
+  if (bytes > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
+  constexpr std::int64_t kMinRowsOfText = 4;
+  const auto column = group.Column(leaf);
+  auto& reader = static_cast<StringsReader&>(*column);
+  std::vector<parquet::ByteArray> texts(static_cast<std::size_t>(kBatchRows));
+  TextCodes codes(pool);
+  BufferPtr buffer = memory_for(rows, sizeof(std::int32_t), pool);
+  Validity validity(rows, pool);
+  std::int64_t read_so_far = 0;
+  const auto read = [&](std::int64_t size, std::int16_t* levels, std::int32_t* values) {
+    Batch batch;
+    if (codes.size() > kFewTexts + read_so_far / kMinRowsOfText) return Batch{.rows = Batch::kEnd};
+    batch.rows = reader.ReadBatch(size, levels, nullptr, texts.data(), &batch.values);
+    for (std::int64_t i = 0; i < batch.values; ++i) {
+      const parquet::ByteArray& text = texts[static_cast<std::size_t>(i)];
+      values[i] = codes.code_of({reinterpret_cast<const char*>(text.ptr), text.len});
+    }
+    read_so_far += batch.rows;
+    return batch;
+  };
+  if (read_rows(reader, {rows}, reinterpret_cast<std::int32_t*>(buffer->mutable_data()), validity, read) < rows) {
+    return nullptr;
+  }
+  const std::int64_t nulls = validity.nulls();
+  const DataPtr data = arrow::ArrayData::Make(arrow::dictionary(arrow::int32(), arrow::utf8()), rows,
+                                              {validity.take(), std::move(buffer)}, nulls);
+  data->dictionary = codes.finish()->data();
+  return arrow::MakeArray(data);
 }
 
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
@@ -415,7 +413,7 @@ std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, in
     if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
     return with_number_type(column, [&](auto stored) { return read(stored, type); });
   });
-  return coded != nullptr || !text ? coded : code_strings(group, leaf, rows, pool);
+  return coded != nullptr || !text ? coded : code_flat_strings(group, leaf, rows, pool);
 }
 
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {

@@ -66,14 +66,19 @@ class FlatNumbers {
 /// DuckDB and Polars leave that out.
 bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
 
-/// Reads a column for which is_flat_text() holds of a row group, or of some of its pages with `rows` rows, as a
-/// dictionary and indices into it: those of the chunk, or of strings that are stored one by one those that are made
-/// here. Returns null where few strings are equal. Throws ParquetException where the file is damaged.
+/// Reads a column for which is_flat_text() holds of a row group, or of some of its pages with `rows` rows, all of which
+/// are indices into the chunk's dictionary. Returns null where some are not. Throws ParquetException where the file is
+/// damaged.
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
                                                 arrow::MemoryPool* pool);
 
+/// Reads the same of strings that are stored one by one, or some of them, as a dictionary of the different ones, which
+/// is made here, and indices of 32 bits into it. Returns null where few are equal, so that strings are as good.
+std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
+                                                arrow::MemoryPool* pool);
+
 /// Reads a column of a row group as a dictionary, of which entries may be equal, and indices of 32 bits into it: the
-/// chunk's, or such as read_flat_strings() makes. Returns null where there are none, and for columns that are neither
+/// chunk's, or such as code_flat_strings() makes. Returns null where there are none, and for columns that are neither
 /// flat numbers nor strings. Throws ParquetException where the file is damaged.
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf,
                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);

@@ -411,10 +411,10 @@ TEST(FlatColumns, AreStringsWhereFewAreEqual) {
   const TemporaryFolder folder;
   constexpr std::int64_t kTexts = 100'000;
   const auto table =
-      arrow::Table::Make(arrow::schema({arrow::field("s", arrow::utf8())}), {strings(kTexts, true, kTexts)});
+      arrow::Table::Make(arrow::schema({arrow::field("s", arrow::utf8())}), {strings(kTexts, false, kTexts)});
   const auto layout = [&](std::int64_t group_rows, const std::vector<std::size_t>& units) {
     parquet::WriterProperties::Builder properties;
-    write_file(*table, folder / "t.parquet", group_rows, properties.disable_dictionary());
+    write_file(*table, folder / "t.parquet", group_rows, *properties.disable_dictionary());
     const auto source = open_source({folder / "t.parquet"});
     expect_together(*source, read({folder / "t.parquet"}), units);
     return source->read(units, std::vector<int>{0}).table.column(0).data().layout;
@@ -606,7 +606,7 @@ TEST(AnswersOverStrings, AreThoseOfTheTableWhereDictionariesDiffer) {
     expect_answers(*source, to_skyrank(table, "t"));
   }
   parquet::WriterProperties::Builder plain;
-  write_file(*table, folder / "t.parquet", kGroupRows + 5'000, plain.disable_dictionary());
+  write_file(*table, folder / "t.parquet", kGroupRows + 5'000, *plain.disable_dictionary());
   const auto source = open_source({folder / "t.parquet"});
   expect_answers(*source, to_skyrank(table, "t"));
   const Result counted = Engine({.device = DeviceChoice::cpu}).run(queries_of_strings().front(), *source);

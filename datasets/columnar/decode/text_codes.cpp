@@ -8,6 +8,8 @@
 #include <functional>
 #include <utility>
 
+#include "engine/checked_size.hpp"
+
 namespace skyrank::datasets {
 namespace {
 
@@ -40,7 +42,8 @@ std::int32_t TextCodes::code_of(std::string_view text) {
 
 void TextCodes::grow() {
   const std::uint64_t count = table_ == nullptr ? kFirstEntries : 2 * (mask_ + 1);
-  PARQUET_ASSIGN_OR_THROW(table_, arrow::AllocateBuffer(static_cast<std::int64_t>(count * sizeof(Entry)), pool_));
+  const auto bytes = static_cast<std::int64_t>(checked_multiply(count, sizeof(Entry), "the size of a table of texts"));
+  PARQUET_ASSIGN_OR_THROW(table_, arrow::AllocateBuffer(bytes, pool_));
   mask_ = count - 1;
   std::fill_n(entries(), count, Entry{});
   for (std::int32_t code = 0; code < texts_.length(); ++code) {

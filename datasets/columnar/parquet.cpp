@@ -1,3 +1,4 @@
+#include <arrow/array.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
 #include <arrow/table.h>
@@ -11,6 +12,7 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -31,9 +33,10 @@
 #include "datasets/columnar/memory_reserve.hpp"
 #include "datasets/columnar/page_filter.hpp"
 #include "datasets/input/input.hpp"
+#include "datasets/input/uri.hpp"
 #include "engine/checked_size.hpp"
 
-// Parquet files by Arrow's reader: row groups, and dictionaries. flat_column.cpp decodes plain columns, which is
+// Parquet files by Arrow's reader: row groups, and dictionaries. flat_column.cpp decodes flat columns, which is
 // faster; all other columns are Arrow's. Each call turns Arrow's errors into a DataError that names file and column.
 namespace skyrank::datasets {
 namespace {
@@ -135,9 +138,13 @@ class FlatFields {
         is_one_file_(selection.is_one_file) {
     for (const int index : selection.fields) {
       const auto& stored = stored_field(*reader_, index);
-      const bool is_number = is_flat_number(*stored.field->type(), *metadata_->schema()->Column(stored.column_index));
-      if (!is_number && !may_be_indices(selection, stored.column_index)) continue;
-      fields_.push_back({index, stored.column_index, stored.field, is_number, nullptr, {}});
+      const parquet::ColumnDescriptor& column = *metadata_->schema()->Column(stored.column_index);
+      const bool is_number = is_flat_number(*stored.field->type(), column);
+      const bool may_be_codes = std::ranges::count(selection.dictionary_leaves, stored.column_index) > 0 ||
+                                (is_one_file_ && !is_remote(file_.name));
+      if (!is_number && !(may_be_codes && is_flat_text(*stored.field->type(), column))) continue;
+      fields_.push_back({index, stored.column_index, stored.field, is_number, nullptr, {}, nullptr});
+      if (!is_number) fields_.back().room = room_of_dictionaries();
     }
     pages_.resize(checked_multiply(fields_.size(), groups_.size(), "the number of column chunks"));
   }
@@ -188,8 +195,12 @@ class FlatFields {
                                   : open_page_range(file_, metadata_, piece.group, *piece.pages);
       if (field.is_number) return field.numbers->read(piece.part, *group, field.leaf);
       const std::int64_t rows = is_whole ? group->metadata()->num_rows() : piece.pages->rows;
-      field.strings[piece.part] =
-          read_flat_strings(*group, field.leaf, field.stored->type(), rows, decoding_pool(file_.size));
+      if (*field.room < 0) return;
+      auto& codes = field.strings[piece.part];
+      codes = read_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
+      if (codes != nullptr) return;
+      codes = code_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
+      if (codes == nullptr || (*field.room -= bytes_of(*codes)) < 0) *field.room = -1;
     });
   }
 
@@ -198,17 +209,29 @@ class FlatFields {
     const auto field = std::ranges::find(fields_, index, &Field::index);
     if (field == fields_.end()) return nullptr;
     if (field->is_number) return std::make_shared<arrow::ChunkedArray>(field->numbers->finish());
-    if (std::ranges::count(field->strings, nullptr) > 0) return nullptr;
+    if (*field->room < 0) return nullptr;
     return std::make_shared<arrow::ChunkedArray>(
         joined_codes(field->strings, is_one_file_, threads, decoding_pool(file_.size)));
   }
 
  private:
-  bool may_be_indices(const ParquetSelection& selection, int leaf) const {
-    if (std::ranges::count(selection.dictionary_leaves, leaf) > 0) return true;
-    return is_one_file_ && (groups_.size() == 1 || std::ranges::all_of(groups_, [&](int group) {
-                              return may_have_indices(*metadata_->RowGroup(group)->ColumnChunk(leaf));
-                            }));
+  /// Bytes that the dictionaries which are made of a field may still take. Where all together take more, its strings
+  /// come one by one: whichever thread finds out, the sum is the same.
+  using Room = std::atomic<std::int64_t>;
+
+  std::unique_ptr<Room> room_of_dictionaries() const {
+    constexpr std::int64_t kFew = std::int64_t{1} << 20;
+    constexpr std::int64_t kBytesOfRow = 8;
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // of one array
+    const std::int64_t rows = std::min(rows_of(*metadata_, groups_), kMost / kBytesOfRow);
+    return std::make_unique<Room>(std::min(kFew + kBytesOfRow * rows, kMost));
+  }
+
+  static std::int64_t bytes_of(const arrow::Array& codes) {
+    constexpr std::int64_t kBytesOfEntry = 16;  // beside its text
+    const auto& texts =
+        static_cast<const arrow::StringArray&>(*static_cast<const arrow::DictionaryArray&>(codes).dictionary());
+    return texts.total_values_length() + kBytesOfEntry * texts.length();
   }
 
   struct Field {
@@ -218,6 +241,7 @@ class FlatFields {
     bool is_number = false;                // or a string
     std::unique_ptr<FlatNumbers> numbers;  // null: strings, or there are no pieces yet
     arrow::ArrayVector strings;            // by part
+    std::unique_ptr<Room> room;            // null: numbers
   };
 
   /// Rows of a field that are read at once.

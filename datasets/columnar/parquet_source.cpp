@@ -30,6 +30,7 @@
 #include "datasets/columnar/footer/parquet_errors.hpp"
 #include "datasets/columnar/footer/parquet_read_cost.hpp"
 #include "datasets/columnar/page_filter.hpp"
+#include "datasets/input/uri.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
@@ -162,6 +163,12 @@ bool has_indices_alone(const parquet::ColumnChunkMetaData& chunk) {
          !pages.empty();
 }
 
+/// Returns true for strings of which a writer made no dictionary, as some never do, and others where a row group is
+/// short: codes are made while they are read, unless few are equal.
+bool may_make_codes(const parquet::ColumnChunkMetaData& chunk, const std::string& file) {
+  return !chunk.has_dictionary_page() && !is_remote(file);
+}
+
 /// Returns the columns of strings that are stored as indices into dictionaries in all files: they are grouped by and
 /// compared as indices, and their strings are not made.
 std::vector<int> dictionary_leaves_of(const std::vector<MetadataPtr>& files, const arrow::Schema& schema,
@@ -208,8 +215,12 @@ class ParquetSource final : public ColumnarSource {
 
   bool has_codes(int column) const override {
     const int field = fields()[static_cast<std::size_t>(column)];
+    const parquet::FileMetaData& first = *metadata_.front();
+    const bool is_text =
+        is_flat_text(*stored_schema().field(field)->type(), *first.schema()->Column(leaf_of(first, field)));
     return std::ranges::all_of(places(), [&](const FileUnit& group) {
-      return has_indices_alone(*chunk_of(*metadata_[group.file], group.index, field));
+      const auto chunk = chunk_of(*metadata_[group.file], group.index, field);
+      return has_indices_alone(*chunk) || (is_text && may_make_codes(*chunk, file(group.file).name));
     });
   }
 

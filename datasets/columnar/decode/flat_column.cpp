@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "datasets/arrow/arrow_types.hpp"
+#include "datasets/columnar/decode/text_codes.hpp"
 #include "engine/checked_size.hpp"
 
 namespace skyrank::datasets {
@@ -35,6 +36,8 @@ constexpr std::int64_t kBatchRows = std::int64_t{1} << 14;
 
 /// A batch of a column chunk: how many rows it has, and how many of these are not NULL.
 struct Batch {
+  static constexpr std::int64_t kEnd = -1;  ///< instead of rows: no more are wanted
+
   std::int64_t rows = 0;
   std::int64_t values = 0;
 };
@@ -82,8 +85,8 @@ struct RowCount {
   bool is_exact = true;
 };
 
-/// Reads all rows of a column chunk to `values`, and returns how many there were. read(rows, levels, place) writes the
-/// values of the next rows, as Batch counts them, from the place on.
+/// Reads rows of a column chunk to `values`, all unless `read` wants no more, and returns how many it read. read(rows,
+/// levels, place) writes the values of the next rows, as Batch counts them, from the place on.
 template <class T, class Read>
 std::int64_t read_rows(parquet::ColumnReader& reader, RowCount count, T* values, Validity& validity, const Read& read) {
   const std::string damage = "pages do not have the rows that the file's metadata names";
@@ -93,6 +96,7 @@ std::int64_t read_rows(parquet::ColumnReader& reader, RowCount count, T* values,
   std::int64_t row = 0;
   while (row < rows && (count.is_exact || reader.HasNext())) {
     const Batch batch = read(std::min(kBatchRows, rows - row), has_levels ? levels.data() : nullptr, values + row);
+    if (batch.rows == Batch::kEnd) return row;
     if (batch.rows <= 0) throw parquet::ParquetException(damage);
     if (has_levels && batch.values < batch.rows) {
       const auto present = std::count(levels.begin(), levels.begin() + batch.rows, std::int16_t{1});
@@ -229,12 +233,6 @@ std::shared_ptr<arrow::Array> read_strings(StringsReader& reader, std::int64_t r
   return with_index(arrow::int32(), std::int32_t{});
 }
 
-bool is_text(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
-  const arrow::Type::type values = type_of_values(type).id();
-  return (arrow::is_string(values) || values == arrow::Type::STRING_VIEW) &&
-         column.physical_type() == parquet::Type::BYTE_ARRAY;
-}
-
 /// Returns true for a column without lists and structs whose NULLs are its own.
 bool is_flat(const parquet::ColumnDescriptor& column) {
   return column.max_repetition_level() == 0 && column.max_definition_level() <= 1;
@@ -298,6 +296,12 @@ bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor
   return is_flat(column) && is_stored_as(type, column);
 }
 
+bool is_flat_text(const arrow::DataType& type, const parquet::ColumnDescriptor& column) {
+  const arrow::Type::type values = type_of_values(type).id();
+  return is_flat(column) && (arrow::is_string(values) || values == arrow::Type::STRING_VIEW) &&
+         column.physical_type() == parquet::Type::BYTE_ARRAY;
+}
+
 std::shared_ptr<arrow::Array> read_kept_numbers(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
                                                 arrow::MemoryPool* pool) {
   const std::int64_t most = group.metadata()->num_rows();
@@ -351,22 +355,57 @@ bool may_have_indices(const parquet::ColumnChunkMetaData& chunk) {
   return chunk.has_dictionary_page() && chunk.encoding_stats().empty();
 }
 
-std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
-                                                std::int64_t rows, arrow::MemoryPool* pool) {
-  const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
-  if (!is_flat(column) || rows < 0 || !is_text(*type, column)) return nullptr;
+std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
+                                                arrow::MemoryPool* pool) {
+  if (rows < 0) return nullptr;
   return read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
     return read_strings(static_cast<StringsReader&>(reader), rows, pool);
   });
+}
+
+std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
+                                                arrow::MemoryPool* pool) {
+  if (rows < 0) return nullptr;
+  // Bytes of one array of strings have to be fewer, even if all are different.
+  const auto bytes = group.metadata()->ColumnChunk(leaf)->total_uncompressed_size();
+  if (bytes > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
+  constexpr std::int64_t kMinRowsOfText = 4;
+  const auto column = group.Column(leaf);
+  auto& reader = static_cast<StringsReader&>(*column);
+  std::vector<parquet::ByteArray> texts(static_cast<std::size_t>(kBatchRows));
+  TextCodes codes(pool);
+  BufferPtr buffer = memory_for(rows, sizeof(std::int32_t), pool);
+  Validity validity(rows, pool);
+  std::int64_t read_so_far = 0;
+  const auto read = [&](std::int64_t size, std::int16_t* levels, std::int32_t* values) {
+    Batch batch;
+    if (codes.size() > kFewTexts + read_so_far / kMinRowsOfText) return Batch{.rows = Batch::kEnd};
+    batch.rows = reader.ReadBatch(size, levels, nullptr, texts.data(), &batch.values);
+    for (std::int64_t i = 0; i < batch.values; ++i) {
+      const parquet::ByteArray& text = texts[static_cast<std::size_t>(i)];
+      values[i] = codes.code_of({reinterpret_cast<const char*>(text.ptr), text.len});
+    }
+    read_so_far += batch.rows;
+    return batch;
+  };
+  if (read_rows(reader, {rows}, reinterpret_cast<std::int32_t*>(buffer->mutable_data()), validity, read) < rows) {
+    return nullptr;
+  }
+  const std::int64_t nulls = validity.nulls();
+  const DataPtr data = arrow::ArrayData::Make(arrow::dictionary(arrow::int32(), arrow::utf8()), rows,
+                                              {validity.take(), std::move(buffer)}, nulls);
+  data->dictionary = codes.finish()->data();
+  return arrow::MakeArray(data);
 }
 
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf, const TypePtr& type,
                                               arrow::MemoryPool* pool) {
   const parquet::ColumnDescriptor& column = *group.metadata()->schema()->Column(leaf);
   const std::int64_t rows = group.metadata()->num_rows();
-  const bool text = is_text(*type, column);
-  if (!is_flat(column) || rows < 0 || (!text && !is_stored_as(*type, column))) return nullptr;
-  return read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
+  const bool text = is_flat_text(*type, column);
+  if (rows < 0 || (!text && !is_flat_number(*type, column))) return nullptr;
+  const auto coded = read_if_indices(group, leaf, [&](parquet::ColumnReader& reader) {
     const auto read = [&]<class Type>(Type, const TypePtr& values) {
       auto& typed = static_cast<parquet::TypedColumnReader<Type>&>(reader);
       return read_dictionary<std::int32_t>(typed, entries_of(typed), arrow::int32(), values, rows, pool);
@@ -374,6 +413,7 @@ std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, in
     if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
     return with_number_type(column, [&](auto stored) { return read(stored, type); });
   });
+  return coded != nullptr || !text ? coded : code_flat_strings(group, leaf, rows, pool);
 }
 
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {

@@ -18,12 +18,15 @@ class RowGroupReader;
 
 // Arrow's reader of Parquet makes the levels, the validity and the dictionary of a whole column chunk one after the
 // other, each in memory of its own. Here a chunk is decoded a few thousand values at a time, in memory that stays in
-// the cache, and from there once into the column: numbers as they are, strings as the indices of the file's dictionary.
+// the cache, and from there once into the column: numbers as they are, strings as indices into a dictionary.
 namespace skyrank::datasets {
 
 /// Returns true for a column that FlatNumbers reads: integers and floating-point numbers of 32 and 64 bits, timestamps
 /// and dates, without lists and structs. `type` is that of the column as Arrow's schema has it.
 bool is_flat_number(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
+
+/// Returns true for a column of strings without lists and structs, of which each may be the index of an entry.
+bool is_flat_text(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
 
 /// Reads a column for which is_flat_number() holds from a row group that may leave pages out. Throws ParquetException
 /// where the file is damaged.
@@ -64,16 +67,20 @@ class FlatNumbers {
 /// DuckDB and Polars leave that out.
 bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
 
-/// Reads a column of strings of a row group, or of some of its pages with `rows` rows, all of which are indices into
-/// the chunk's dictionary. Returns null where the column is of another kind. Throws ParquetException where the file is
+/// Reads a column for which is_flat_text() holds of a row group, or of some of its pages with `rows` rows, all of which
+/// are indices into the chunk's dictionary. Returns null where some are not. Throws ParquetException where the file is
 /// damaged.
-std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf,
-                                                const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
+std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
                                                 arrow::MemoryPool* pool);
 
-/// Reads a column of a row group as the chunk's dictionary and indices of 32 bits into it, of which entries some may be
-/// equal. Returns null where not all values are such indices, and for columns that are neither flat numbers nor
-/// strings. Throws ParquetException where the file is damaged.
+/// Reads the same of strings that are stored one by one, or some of them, as a dictionary of the different ones, which
+/// is made here, and indices of 32 bits into it. Returns null where few are equal, so that strings are as good.
+std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
+                                                arrow::MemoryPool* pool);
+
+/// Reads a column of a row group as a dictionary, of which entries may be equal, and indices of 32 bits into it: the
+/// chunk's, or such as code_flat_strings() makes. Returns null where there are none, and for columns that are neither
+/// flat numbers nor strings. Throws ParquetException where the file is damaged.
 std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, int leaf,
                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool);
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -139,11 +140,18 @@ class JoinedCodes {
   BufferPtr codes_;
 };
 
+/// Returns true if indices have no more bits than the entries need.
+bool is_narrow(const arrow::Array& part) {
+  const auto& codes = static_cast<const arrow::DictionaryArray&>(part);
+  return codes.indices()->type_id() != arrow::Type::INT32 ||
+         codes.dictionary()->length() > std::numeric_limits<std::int16_t>::max();
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::Array> joined_codes(const std::vector<std::shared_ptr<arrow::Array>>& parts, bool narrow,
                                            bool threads, arrow::MemoryPool* pool) {
-  if (parts.size() == 1 && narrow) return parts.front();
+  if (parts.size() == 1 && narrow && is_narrow(*parts.front())) return parts.front();
   const auto joined = std::make_shared<JoinedCodes>(parts, narrow, pool);
   run_each(threads && parts.size() > 1, parts.size(), [joined](std::size_t part) { joined->join(part); });
   return joined->finish();

@@ -65,11 +65,10 @@ class CodesRun {
   void sink(std::size_t unit, SourceCharge& charge) {
     Stopwatch watch;
     const std::optional<UnitCodes> codes = source_.codes(unit, coded_);
+    if (!codes) return give_up("a unit has no codes");
+    if (are_many(codes->values.size())) return give_up("a unit has almost as many groups as rows");
     const SourceRows read = source_.read(std::span(&unit, 1), columns_);
     charge.finish_reading();
-    if (!codes) return give_up("a unit has no codes");
-    const std::int64_t rows = read.table.num_rows();
-    if (are_many(codes->values.size(), rows)) return give_up("a unit has almost as many groups as rows");
     const RowId first_row = units_.begin(unit);
     std::unique_ptr<CodedGroups> groups = take_groups();
     const std::int64_t found = with_global_rows([&] { return groups->sink(*codes, read.table, first_row); },
@@ -80,10 +79,11 @@ class CodesRun {
     idle_.push_back(std::move(groups));
   }
 
-  /// Returns true if looking up the values of codes takes about as long as grouping the rows by their values.
-  static bool are_many(std::int64_t values, std::int64_t rows) {
+  /// Returns true if looking up the values of codes takes about as long as grouping the rows of a unit by their values.
+  /// One of few rows is as good as any other.
+  bool are_many(std::int64_t values) const {
     constexpr std::int64_t kMinRowsOfValue = 3;
-    return values > rows / kMinRowsOfValue;
+    return values > rows_of(source_, pending_) / std::ssize(pending_) / kMinRowsOfValue;
   }
 
   void give_up(std::string why) {

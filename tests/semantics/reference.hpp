@@ -8,7 +8,9 @@
 #include <skyrank/query.hpp>
 #include <skyrank/table.hpp>
 
-// Answers queries row by row and straight from the definitions, with no line in common with the engine. Slow.
+// Answers queries row by row and straight from the definitions, with no line in common with the engine. Slow. The
+// oracle of tests/differential is another one: it refuses queries whose answers rounding may decide, which this one
+// answers.
 namespace skyrank::reference {
 
 /// The values of one row, by column name.

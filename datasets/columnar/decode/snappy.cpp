@@ -42,22 +42,22 @@ Literal literal_at(const Byte* in) {
   return {.length = std::size_t{length} + 1, .header = 1 + bytes};
 }
 
-/// Reads a copy and moves `in`, where kMaxHeader bytes can be read, behind it.
+/// Reads a copy and moves `in`, where kMaxHeader bytes can be read, behind it. Masks tell the two short kinds apart: a
+/// branch predictor cannot, as the kind says how far back the copy is.
 inline Copy read_copy(const Byte*& in) {
   const unsigned tag = *in;
-  if ((tag & 3) == 1) {
-    const Copy copy = {.length = 4 + (tag >> 2 & 7), .distance = (tag >> 5) << 8 | in[1]};
-    in += 2;
-    return copy;
+  const unsigned kind = tag & 3;
+  const unsigned length = (tag >> 2) + 1;
+  const std::uint32_t next = load_32(in + 1);
+  if (kind == 3) {
+    in += 5;
+    return {.length = length, .distance = next};
   }
-  if ((tag & 3) == 2) {
-    const Copy copy = {.length = (tag >> 2) + 1, .distance = in[1] | unsigned{in[2]} << 8};
-    in += 3;
-    return copy;
-  }
-  const Copy copy = {.length = (tag >> 2) + 1, .distance = load_32(in + 1)};
-  in += 5;
-  return copy;
+  in += 1 + kind;
+  const unsigned is_near = 0U - (kind & 1);  // all bits, or none
+  const unsigned high = tag >> 5;            // of the distance of a near copy, whose length has the 3 bits below
+  return {.length = length + (is_near & (3 - 8 * high)),
+          .distance = (next & (0xffffU >> (is_near & 8))) | (is_near & high << 8)};
 }
 
 /// Returns true if `distance` does not lead to before `begin`, and is not 0.
@@ -75,6 +75,10 @@ void move_block(Byte* to, const Byte* from) {
 Byte* copy_blocks(Byte* out, const Copy& copy) {
   Byte* const end = out + copy.length;
   const Byte* from = out - copy.distance;
+  if (copy.length <= std::min(copy.distance, kBlock)) {
+    move_block(out, from);
+    return end;
+  }
   // The bytes from `from` on repeat, so that each block that overlaps its source doubles the distance between the two.
   while (out - from < static_cast<std::ptrdiff_t>(kBlock) && out < end) {
     move_block(out, from);

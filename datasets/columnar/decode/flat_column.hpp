@@ -72,7 +72,7 @@ bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
                                                 arrow::MemoryPool* pool);
 
-/// So many different strings are few in a row group that is one of several, however short it is.
+/// Number of different strings that are few in a row group which is one of several, however short it is.
 inline constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
 
 /// Reads the same of strings that are stored one by one, or some of them, as a dictionary of the different ones, which

@@ -40,8 +40,8 @@ struct ParquetSelection {
   std::vector<int> groups;
   std::vector<int> fields;
   std::vector<int> dictionary_leaves;  ///< columns of bytes that come as the file's dictionaries and indices into them
-  /// All that is read is of one file: indices may have 8 to 32 bits, and strings of a single row group come as its
-  /// dictionary where it has no others.
+  /// All that is read is of one file: indices may have 8 to 32 bits, and strings of a local one that are stored one by
+  /// one come as indices, too, unless few are equal.
   bool is_one_file = false;
   std::int64_t min_rows = std::int64_t{1} << 19;  ///< a thread decodes so many at once, or a whole row group
 };
@@ -51,8 +51,8 @@ std::shared_ptr<arrow::Table> parquet_row_groups(const ColumnarFile& file,
                                                  const std::shared_ptr<parquet::FileMetaData>& metadata,
                                                  const ParquetSelection& selection, bool threads);
 
-/// Reads a field of one row group, by the calling thread, as the row group's dictionary and indices of 32 bits into it;
-/// null where the file has no others of the field in this row group.
+/// Reads a field of one row group, by the calling thread, as a dictionary and indices of 32 bits into it: the row
+/// group's, or of strings one that is made; null where there are none.
 std::shared_ptr<arrow::Array> parquet_codes(const ColumnarFile& file,
                                             const std::shared_ptr<parquet::FileMetaData>& metadata, int group,
                                             int field);

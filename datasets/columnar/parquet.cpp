@@ -199,7 +199,9 @@ class FlatFields {
       auto& codes = field.strings[piece.part];
       codes = read_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
       if (codes != nullptr) return;
-      codes = code_flat_strings(*group, field.leaf, rows, decoding_pool(file_.size));
+      constexpr std::int64_t kFewOfOne = 1024;
+      const std::int64_t few = groups_.size() > 1 ? kFewTexts : kFewOfOne;
+      codes = code_flat_strings(*group, field.leaf, rows, few, decoding_pool(file_.size));
       if (codes == nullptr || (*field.room -= bytes_of(*codes)) < 0) *field.room = -1;
     });
   }

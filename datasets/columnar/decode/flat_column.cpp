@@ -364,12 +364,12 @@ std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, 
 }
 
 std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
-                                                arrow::MemoryPool* pool) {
+                                                std::int64_t few, arrow::MemoryPool* pool) {
   if (rows < 0) return nullptr;
   // Bytes of one array of strings have to be fewer, even if all are different.
   const auto bytes = group.metadata()->ColumnChunk(leaf)->total_uncompressed_size();
   if (bytes > std::numeric_limits<std::int32_t>::max()) return nullptr;
-  constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
+  constexpr std::int64_t kFirstRows = 1024;
   constexpr std::int64_t kMinRowsOfText = 4;
   const auto column = group.Column(leaf);
   auto& reader = static_cast<StringsReader&>(*column);
@@ -380,7 +380,8 @@ std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, 
   std::int64_t read_so_far = 0;
   const auto read = [&](std::int64_t size, std::int16_t* levels, std::int32_t* values) {
     Batch batch;
-    if (codes.size() > kFewTexts + read_so_far / kMinRowsOfText) return Batch{.rows = Batch::kEnd};
+    if (codes.size() > few + read_so_far / kMinRowsOfText) return Batch{.rows = Batch::kEnd};
+    size = std::min(size, kFirstRows + read_so_far);
     batch.rows = reader.ReadBatch(size, levels, nullptr, texts.data(), &batch.values);
     for (std::int64_t i = 0; i < batch.values; ++i) {
       const parquet::ByteArray& text = texts[static_cast<std::size_t>(i)];
@@ -413,7 +414,7 @@ std::shared_ptr<arrow::Array> read_flat_codes(parquet::RowGroupReader& group, in
     if (text) return read(parquet::ByteArrayType{}, arrow::utf8());
     return with_number_type(column, [&](auto stored) { return read(stored, type); });
   });
-  return coded != nullptr || !text ? coded : code_flat_strings(group, leaf, rows, pool);
+  return coded != nullptr || !text ? coded : code_flat_strings(group, leaf, rows, kFewTexts, pool);
 }
 
 std::optional<std::vector<std::string>> dictionary_texts(parquet::RowGroupReader& group, int leaf) {

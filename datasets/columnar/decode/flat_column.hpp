@@ -73,10 +73,14 @@ bool may_have_indices(const parquet::ColumnChunkMetaData& chunk);
 std::shared_ptr<arrow::Array> read_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
                                                 arrow::MemoryPool* pool);
 
+/// Number of different strings that are few in a row group which is one of several, however short it is.
+inline constexpr std::int64_t kFewTexts = std::int64_t{1} << 15;
+
 /// Reads the same of strings that are stored one by one, or some of them, as a dictionary of the different ones, which
-/// is made here, and indices of 32 bits into it. Returns null where few are equal, so that strings are as good.
+/// is made here, and indices of 32 bits into it. Returns null where more than `few` differ, and more than a quarter of
+/// all.
 std::shared_ptr<arrow::Array> code_flat_strings(parquet::RowGroupReader& group, int leaf, std::int64_t rows,
-                                                arrow::MemoryPool* pool);
+                                                std::int64_t few, arrow::MemoryPool* pool);
 
 /// Reads a column of a row group as a dictionary, of which entries may be equal, and indices of 32 bits into it: the
 /// chunk's, or such as code_flat_strings() makes. Returns null where there are none, and for columns that are neither

@@ -93,9 +93,9 @@ class SKYRANK_EXPORT Source {
   /// takes about as long as reading the column. Throws what `read` throws.
   virtual std::optional<ZoneStatistics> zones(std::size_t unit, int column) const;
 
-  /// Returns true if all units store a column of the schema as codes, so that these are read sooner than values.
+  /// Returns true if all units may have a column of the schema as codes, which are read sooner than values.
   virtual bool has_codes(int column) const;
-  /// Reads a column of the schema in a unit as codes; nothing where it is not stored so. Throws what `read` throws.
+  /// Reads a column of the schema in a unit as codes; nothing where it has none. Throws what `read` throws.
   virtual std::optional<UnitCodes> codes(std::size_t unit, int column) const;
 };
 

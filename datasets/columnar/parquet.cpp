@@ -202,7 +202,7 @@ class FlatFields {
       constexpr std::int64_t kFewOfOne = 1024;
       const std::int64_t few = groups_.size() > 1 ? kFewTexts : kFewOfOne;
       codes = code_flat_strings(*group, field.leaf, rows, few, decoding_pool(file_.size));
-      if (codes == nullptr || (*field.room -= bytes_of(*codes)) < 0) *field.room = -1;
+      if (codes == nullptr || !takes(*field.room, bytes_of(*codes))) *field.room = -1;
     });
   }
 
@@ -228,6 +228,9 @@ class FlatFields {
     const std::int64_t rows = std::min(rows_of(*metadata_, groups_), kMost / kBytesOfRow);
     return std::make_unique<Room>(std::min(kFew + kBytesOfRow * rows, kMost));
   }
+
+  /// Takes bytes of the room, and returns true if it had them.
+  static bool takes(Room& room, std::int64_t bytes) { return room.fetch_sub(bytes) >= bytes; }
 
   static std::int64_t bytes_of(const arrow::Array& codes) {
     constexpr std::int64_t kBytesOfEntry = 16;  // beside its text

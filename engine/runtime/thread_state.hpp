@@ -16,7 +16,7 @@ namespace skyrank::exec {
 /// - the account: by constructors of allocators, in containers that are made by value and moved in all kernels;
 /// - the GPU: by constructors and copies of arrays in its memory, and by the CUDA runtime, which has one a thread too;
 /// - the tally: by copies, below kernels that are also called without a query (select_k, pins, benchmarks).
-/// What columns of the query take of its memory (QueryMemory) is counted by the query's own thread alone: columns are
+/// The memory that columns of the query take (QueryMemory) is counted by the query's own thread alone: columns are
 /// made by value in all operators, and outlive the query.
 struct ThreadState {
   std::stop_token stop;

@@ -46,15 +46,30 @@ inline constexpr unsigned kMapThreads = 256;
 /// A thread for each of n elements.
 inline Grid one_each(std::size_t n) { return {.blocks = blocks_for(n, kMapThreads), .threads = kMapThreads}; }
 
-/// Lets a kernel have `bytes` of dynamic shared memory on the current device.
-void allow_shared(const void* kernel, std::size_t bytes);
+/// Shared memory that a kernel may have without being told so beforehand, static and dynamic.
+inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
+/// Static shared memory of a kernel that has dynamic one too, at most, so that the driver need not be asked about it
+/// where there is little of the latter.
+inline constexpr std::size_t kMaxStaticBytes = 32 * 1024;
+
+/// Lets a kernel have `bytes` of dynamic shared memory.
+template <class... Parameters>
+void allow_shared(void (*kernel)(Parameters...), std::size_t bytes) {
+  if (bytes <= kUsualSharedBytes - kMaxStaticBytes) return;
+  const auto* const function = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes attributes{};
+  SKYRANK_CUDA_CALL(cudaFuncGetAttributes(&attributes, function));
+  if (bytes + attributes.sharedSizeBytes <= kUsualSharedBytes) return;
+  SKYRANK_CUDA_CALL(
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
 
 /// Starts a kernel. Throws Failure, with `name`, when it could not be started; what fails later is told by whoever
 /// waits for the stream.
 template <class... Parameters>
 void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
             std::type_identity_t<Parameters>... arguments) {
-  allow_shared(reinterpret_cast<const void*>(kernel), grid.shared_bytes);
+  allow_shared(kernel, grid.shared_bytes);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
   config.blockDim = dim3(grid.threads);
@@ -72,11 +87,10 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
 /// Blocks of a kernel that one multiprocessor holds at a time, at least one.
 template <class... Parameters>
 std::size_t resident_blocks(void (*kernel)(Parameters...), unsigned threads, std::size_t shared_bytes = 0) {
-  const auto* const function = reinterpret_cast<const void*>(kernel);
-  allow_shared(function, shared_bytes);
+  allow_shared(kernel, shared_bytes);
   int blocks = 0;
-  SKYRANK_CUDA_CALL(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), shared_bytes));
+  SKYRANK_CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel),
+                                                                  static_cast<int>(threads), shared_bytes));
   return static_cast<std::size_t>(std::max(1, blocks));
 }
 
